@@ -1,0 +1,326 @@
+"""The scikit-learn face: private linear models with the estimator contract that users know.
+
+``epsilon`` is a setting, not an account: every ``fit`` draws fresh noise and carries its own ``guarantee_``. Cross-validation with k
+folds is k fits on the same people; :func:`tacit.spent` adds them up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tacit.bounds import row_scales
+from tacit.checks import check, check_positive
+from tacit.fit import fit, prepare
+from tacit.guarantee import Guarantee
+from tacit.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.mechanisms import Mechanism, choose_method
+from tacit.noise import SeededSource, Source, SystemSource
+from tacit.problem import Problem, Records
+from tacit.types import Adjacency, Array, Budget, Calibration, Loss
+
+INTERCEPT = 0.5
+"""The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
+
+
+def source_from(random_state: Any) -> Source:
+    """None is the operating system's entropy; anything else is a seeded stream, and the guarantee will say so."""
+    if random_state is None:
+        return SystemSource()
+    if isinstance(random_state, np.random.RandomState):
+        return SeededSource(tuple(int(v) for v in random_state.randint(0, 2**31 - 1, size=8)))
+    if isinstance(random_state, np.random.Generator):
+        return SeededSource(tuple(int(v) for v in random_state.integers(0, 2**63 - 1, size=4)))
+    check(
+        isinstance(random_state, int | np.integer), "Expected random_state to be None, a whole number or a generator."
+    )
+    return SeededSource(int(random_state))
+
+
+class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
+    """What the three estimators share: validation, the run, the linear predictor."""
+
+    epsilon: float
+    delta: float | None
+    method: str | Mechanism
+    calibration: Calibration
+    adjacency: Adjacency
+    clip: float
+    fit_intercept: bool
+    regularization: float | None
+    random_state: Any
+    guarantee_: Guarantee
+    coef_: Array
+    intercept_: Any
+
+    def _train(self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...]) -> Array:
+        clip = check_positive("clip", self.clip)
+        check(
+            self.calibration in ("proven", "paper"),
+            f"Expected calibration={self.calibration!r} to be 'proven' or 'paper'.",
+        )
+        if self.regularization is not None:
+            check(
+                0 <= self.regularization < math.inf, f"Expected regularization={self.regularization} >= 0 and finite."
+            )
+        n = X.shape[0]
+        delta = min(n**-1.5, 0.01) if self.delta is None else float(self.delta)
+        check(0 <= delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
+        budget = Budget(float(self.epsilon), delta, self.adjacency)
+        source = source_from(self.random_state)
+        problem = Problem(
+            Records.build(X, targets, clip, INTERCEPT * clip if self.fit_intercept else 0.0), loss, outputs
+        )
+        name, mechanism, budget = choose_method(self.method, budget, problem.facts)
+        prepared = prepare(
+            problem.facts, mechanism, budget, method=name, seeded=source.seeded,
+            regularization=self.regularization, calibration=self.calibration, assumptions=assumptions,
+        )  # fmt: skip
+        weights = fit(problem, prepared, source, self._spend)
+        rows = X.shape[1]
+        self.intercept_ = problem.records.intercept * weights[rows] if self.fit_intercept else np.zeros(outputs)
+        return np.asarray(weights[:rows].T)
+
+    def _spend(self, guarantee: Guarantee) -> None:
+        self.guarantee_ = guarantee
+
+    def _rows(self, X: Any, y: Any = None) -> Any:
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+        if y is None:
+            check_is_fitted(self, "coef_")
+            return validate_data(self, X, reset=False, **options)
+        return validate_data(self, X, y, **options)
+
+    def _scores(self, X: Any) -> Array:
+        X = self._rows(X)
+        z = np.asarray(X @ self.coef_.T, dtype=np.float64) * row_scales(X, float(self.clip))[:, None]
+        return np.asarray(z + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        for kind in (tags.classifier_tags, tags.regressor_tags):
+            if kind is not None:
+                kind.poor_score = True  # privacy costs accuracy, most of it on the small sets that checks use
+        return tags
+
+
+class _PrivateClassifier(ClassifierMixin, _PrivateLinear):  # type: ignore[misc]
+    """Labels in, scores and labels out."""
+
+    classes: Any
+    classes_: NDArray[Any]
+
+    def _binary_loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _multiclass(self) -> str:
+        return "one-vs-rest"
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist."""
+        X, y = self._rows(X, y)
+        check_classification_targets(y)
+        self.classes_, codes, note = _label_codes(y, self.classes)
+        count = len(self.classes_)
+        if count == 2:
+            loss, outputs, targets = self._binary_loss(), 1, 2.0 * codes - 1.0
+        elif self._multiclass() == "softmax":
+            loss, outputs, targets = Softmax(count), count, codes
+        else:
+            loss, outputs = self._binary_loss(), count
+            targets = np.where(codes[:, None] == np.arange(count), 1.0, -1.0)
+        self.coef_ = self._train(X, targets.astype(np.float64), loss, outputs, note)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores: one column for two classes (as a vector), else one a class. Rows are clipped as in training."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        scores = self._scores(X)
+        picked = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[picked])
+
+
+def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], Array, tuple[str, ...]]:
+    """Class numbers, and what has to be assumed about the label set."""
+    if classes is None:
+        known, codes = np.unique(y, return_inverse=True)
+        note = ("the set of labels is public (it was taken from y; pass classes= to declare it)",)
+    else:
+        known = np.unique(np.asarray(classes))
+        codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
+        check(
+            np.array_equal(known[codes], np.asarray(y)),
+            "A label in y is not among classes. Add it to classes, or drop those records before fitting.",
+        )
+        note = ("the set of labels was declared",)
+    check(len(known) >= 2, "Expected at least two classes; y holds one class only. Declare them with classes=.")
+    return known, codes.astype(np.float64), note
+
+
+class LogisticRegression(_PrivateClassifier):
+    """Differentially private logistic regression, for two or more classes.
+
+    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a mechanism with its own
+    settings), ``calibration`` ('proven', or 'paper' for the published noise), ``adjacency`` ('replace-one' or 'add-remove'),
+    ``clip`` (row norm: longer rows are shrunk to it), ``classes`` (the label set, declared), ``fit_intercept``,
+    ``regularization`` (lambda of the mean objective; None: chosen with the noise), ``multiclass`` ('softmax' or 'one-vs-rest'),
+    ``random_state`` (None: operating system entropy).
+
+    Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float | None = None,
+        method: str | Mechanism = "auto",
+        calibration: Calibration = "proven",
+        adjacency: Adjacency = "replace-one",
+        clip: float = 1.0,
+        classes: Any = None,
+        multiclass: str = "softmax",
+        fit_intercept: bool = True,
+        regularization: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.calibration = calibration
+        self.adjacency = adjacency
+        self.clip = clip
+        self.classes = classes
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.regularization = regularization
+        self.random_state = random_state
+
+    def _binary_loss(self) -> Loss:
+        return Logistic()
+
+    def _multiclass(self) -> str:
+        check(
+            self.multiclass in ("softmax", "one-vs-rest"),
+            f"Expected multiclass={self.multiclass!r} to be 'softmax' or 'one-vs-rest'.",
+        )
+        return self.multiclass
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities."""
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            scores = np.hstack([-0.5 * scores, 0.5 * scores])
+        elif self.multiclass == "one-vs-rest":
+            scores = -np.logaddexp(0.0, -scores)
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+class LinearSVC(_PrivateClassifier):
+    """Differentially private linear support vector classifier with the Huber hinge; several classes one-vs-rest.
+
+    Parameters as in :class:`LogisticRegression`, and ``smoothing``: half the width over which the hinge's corner is rounded.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float | None = None,
+        method: str | Mechanism = "auto",
+        calibration: Calibration = "proven",
+        adjacency: Adjacency = "replace-one",
+        clip: float = 1.0,
+        classes: Any = None,
+        smoothing: float = 0.5,
+        fit_intercept: bool = True,
+        regularization: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.calibration = calibration
+        self.adjacency = adjacency
+        self.clip = clip
+        self.classes = classes
+        self.smoothing = smoothing
+        self.fit_intercept = fit_intercept
+        self.regularization = regularization
+        self.random_state = random_state
+
+    def _binary_loss(self) -> Loss:
+        return HuberHinge(self.smoothing)
+
+
+class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
+    """Differentially private linear regression.
+
+    ``target_bound`` is B for targets in [-B, B], or a pair (lower, upper): public, declared; targets outside are clipped to it and
+    predictions stay inside it. Other parameters as in :class:`LogisticRegression`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float | None = None,
+        method: str | Mechanism = "auto",
+        calibration: Calibration = "proven",
+        adjacency: Adjacency = "replace-one",
+        clip: float = 1.0,
+        target_bound: float | tuple[float, float] = 1.0,
+        fit_intercept: bool = True,
+        regularization: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.calibration = calibration
+        self.adjacency = adjacency
+        self.clip = clip
+        self.target_bound = target_bound
+        self.fit_intercept = fit_intercept
+        self.regularization = regularization
+        self.random_state = random_state
+
+    def _range(self) -> tuple[float, float]:
+        pair = np.asarray(self.target_bound, dtype=np.float64).ravel()
+        low, high = (-pair[0], pair[0]) if pair.size == 1 else (pair[0], pair[-1])
+        check(
+            pair.size <= 2 and -math.inf < low < high < math.inf,
+            f"Expected target_bound={self.target_bound!r} to be a number > 0 or a pair (lower, upper) with lower < upper.",
+        )
+        return float(low), float(high)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train privately on targets clipped to the declared range."""
+        low, high = self._range()
+        X, y = self._rows(X, y)
+        check(np.issubdtype(np.asarray(y).dtype, np.number), "Expected numbers as targets.")
+        centre, half = 0.5 * (low + high), 0.5 * (high - low)
+        targets = (np.clip(np.asarray(y, dtype=np.float64), low, high) - centre) / half
+        coefficients = self._train(X, targets, Squared(1.0), 1, (f"targets clipped to [{low:g}, {high:g}]",))
+        self.coef_ = half * coefficients[0]
+        self.intercept_ = centre + half * float(self.intercept_[0])
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predictions, within the declared range."""
+        low, high = self._range()
+        X = self._rows(X)
+        z = np.asarray(X @ self.coef_, dtype=np.float64) * row_scales(X, float(self.clip))
+        return np.asarray(np.clip(z + self.intercept_, low, high))

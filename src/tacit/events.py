@@ -1,0 +1,161 @@
+"""What was released: frozen, validated values that carry everything its price depends on, and nothing else.
+
+Every event states its sensitivity under both adjacencies; ``None`` says that the analysis does not cover that one.
+Prices are computed elsewhere (:mod:`tacit.accounting`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.checks import check, check_count, check_positive
+from tacit.types import Adjacency
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest change between neighbours: ``add_remove``, and ``replace_one``; None where it is not covered."""
+
+    add_remove: float | None
+    replace_one: float | None
+
+    def __post_init__(self) -> None:
+        for name in ("add_remove", "replace_one"):
+            value = getattr(self, name)
+            if value is not None:
+                check_positive(name, value)
+
+    @classmethod
+    def of_record(cls, norm: float) -> Sensitivity:
+        """One record's part of a sum has this norm at most: adding moves by it, replacing by twice it."""
+        return cls(norm, 2.0 * norm)
+
+    def under(self, adjacency: Adjacency) -> float | None:
+        """The value for one adjacency."""
+        return self.add_remove if adjacency == "add-remove" else self.replace_one
+
+    def times(self, factor: float) -> Sensitivity:
+        """Both values scaled."""
+        grown = [None if v is None else v * factor for v in (self.add_remove, self.replace_one)]
+        return Sensitivity(grown[0], grown[1])
+
+    def plus(self, slack: float) -> Sensitivity:
+        """Both values enlarged by a slack."""
+        grown = [None if v is None else v + slack for v in (self.add_remove, self.replace_one)]
+        return Sensitivity(grown[0], grown[1])
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """``count`` releases of a statistic with Gaussian noise of standard deviation ``scale``."""
+
+    sensitivity: Sensitivity
+    scale: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+        check_count("count", self.count)
+
+
+@dataclass(frozen=True)
+class PoissonGaussian:
+    """``count`` noisy sums over Poisson samples: each record joins each sum independently with probability ``rate``.
+
+    ``clip`` bounds the norm of one record's part of a sum.
+    """
+
+    clip: float
+    scale: float
+    rate: float
+    count: int
+
+    def __post_init__(self) -> None:
+        check_positive("clip", self.clip)
+        check_positive("scale", self.scale)
+        check(0 < self.rate <= 1, f"Expected 0 < rate={self.rate} <= 1.")
+        check_count("count", self.count)
+
+
+@dataclass(frozen=True)
+class SubsetGaussian:
+    """``count`` noisy sums over uniformly drawn subsets of ``batch`` out of ``records`` records (replace-one only)."""
+
+    clip: float
+    scale: float
+    batch: int
+    records: int
+    count: int
+
+    def __post_init__(self) -> None:
+        check_positive("clip", self.clip)
+        check_positive("scale", self.scale)
+        check_count("count", self.count)
+        check(1 <= self.batch <= self.records, f"Expected 1 <= batch={self.batch} <= records={self.records}.")
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """One release with noise of density proportional to ``exp(-||b|| / scale)``: pure epsilon = sensitivity / scale.
+
+    Several releases that use disjoint records count as one (parallel composition).
+    """
+
+    sensitivity: Sensitivity
+    scale: float
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The exact minimiser of a sum of losses plus a random linear term ``<b, w>`` and (Lambda/2)||w||^2.
+
+    ``gradient`` bounds one record's gradient norm, ``determinant`` the logarithm of the Hessian determinants' ratio when
+    one record is added, ``directions`` the dimension of the subspace that one record's gradient stays in, whatever w.
+    ``noise`` is 'gaussian' (standard deviation ``scale``) or 'sphere' (density exp(-||b||/scale)).
+    """
+
+    gradient: float
+    scale: float
+    determinant: float
+    directions: int = 1
+    noise: str = "gaussian"
+
+    def __post_init__(self) -> None:
+        check_positive("gradient", self.gradient)
+        check_positive("scale", self.scale)
+        check(self.determinant >= 0, f"Expected determinant={self.determinant} >= 0.")
+        check_count("directions", self.directions)
+        check(self.noise in ("gaussian", "sphere"), f"Expected noise={self.noise!r} to be 'gaussian' or 'sphere'.")
+
+
+Event = Gaussian | PoissonGaussian | SubsetGaussian | Sphere | Objective
+
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Gaussian, PoissonGaussian, SubsetGaussian, Sphere, Objective)
+}
+
+
+def to_dict(event: Event) -> dict[str, Any]:
+    """An event as plain data, for JSON."""
+    return {"kind": type(event).__name__, **dataclasses.asdict(event)}
+
+
+def from_dict(data: dict[str, Any]) -> Event:
+    """The event that :func:`to_dict` described; every field is checked again."""
+    fields = dict(data)
+    kind = _KINDS.get(str(fields.pop("kind", "")))
+    check(kind is not None, "Expected an event of a known kind: " + ", ".join(_KINDS) + ".")
+    assert kind is not None  # for the type checker: check() raised above
+    names = {f.name for f in dataclasses.fields(kind)}
+    check(
+        set(fields) == names, f"Expected a {kind.__name__} event to have exactly the fields {', '.join(sorted(names))}."
+    )
+    if "sensitivity" in fields:
+        fields["sensitivity"] = Sensitivity(**fields["sensitivity"])
+    event: Event = kind(**fields)
+    return event

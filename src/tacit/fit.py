@@ -1,0 +1,92 @@
+"""The assembly line: the public river and the private river meet here, and the guarantee is stated here and only here.
+
+public :  facts, budget -> mechanism.calibrate -> plan (scales, events) -> guarantee
+private:  records -> problem -> plan.run -> weights
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit import accounting
+from tacit._version import __version__
+from tacit.checks import refuse
+from tacit.guarantee import Guarantee
+from tacit.mechanisms.base import Mechanism, Plan
+from tacit.noise import Source
+from tacit.problem import Problem
+from tacit.theorems import THEOREMS
+from tacit.types import Array, Budget, Calibration, Facts, Status
+
+
+class RefutedWarning(UserWarning):
+    """The paper's noise was asked for by name, and it does not give what the paper says."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that is priced but has not seen a record."""
+
+    plan: Plan
+    guarantee: Guarantee
+
+
+def prepare(
+    facts: Facts,
+    mechanism: Mechanism,
+    budget: Budget,
+    *,
+    method: str,
+    seeded: bool,
+    regularization: float | None = None,
+    calibration: Calibration = "proven",
+    assumptions: tuple[str, ...] = (),
+) -> Prepared:
+    """The public river: compare needs, calibrate, price, and state the guarantee. No record is an argument."""
+    unmet = mechanism.needs(facts, calibration)
+    if unmet:
+        refuse(unmet)
+    plan = mechanism.calibrate(budget, facts, regularization, calibration)
+    guarantee = Guarantee(
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        adjacency=budget.adjacency,
+        status=_status(plan, budget, method),
+        method=method,
+        theorem=plan.theorem if plan.events else "none",
+        records=facts.records,
+        events=plan.events,
+        assumptions=(
+            f"every row clipped to norm {facts.radius:.6g}, intercept included",
+            *assumptions,
+            *plan.assumptions,
+        ),
+        seeded=seeded,
+        calibration=calibration,
+        version=__version__,
+    )
+    return Prepared(plan, guarantee)
+
+
+def _status(plan: Plan, budget: Budget, method: str) -> Status:
+    """The theorem's status, unless the price of the very events exceeds the budget."""
+    if not plan.events:
+        return "proven"
+    price = accounting.epsilon(plan.events, budget.delta, budget.adjacency)
+    if price <= budget.epsilon * (1 + 1e-6):
+        return THEOREMS[plan.theorem].status
+    warnings.warn(
+        f"REFUTED: the published noise of {method} does not give epsilon={budget.epsilon:g} under {budget.adjacency} "
+        f"neighbours; what is released costs epsilon={price:.4g}. Use calibration='proven'.",
+        RefutedWarning,
+        stacklevel=2,
+    )
+    return "refuted"
+
+
+def fit(problem: Problem, prepared: Prepared, source: Source, spend: Callable[[Guarantee], None]) -> Array:
+    """The private river. The guarantee is handed to ``spend`` before the result exists, so a crash cannot hide it."""
+    spend(prepared.guarantee)
+    return prepared.plan.run(problem, source)

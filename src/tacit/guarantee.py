@@ -1,0 +1,162 @@
+"""The guarantee that every fitted model carries: what is promised, why, and everything needed to check it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from tacit import accounting, events
+from tacit.checks import PrivacyError, check, refuse
+from tacit.events import Event
+from tacit.theorems import THEOREMS
+from tacit.types import ADJACENCIES, Adjacency, Status
+
+FORMAT = "tacit-guarantee"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(epsilon, delta)-differential privacy of one fit, with its evidence.
+
+    ``events`` is what was released; its price is recomputed from these numbers alone by :meth:`verify`. ``status`` is
+    'proven', 'claimed' or 'refuted'. It covers one fit: fits on the same people add up (:func:`spent`).
+    """
+
+    epsilon: float
+    delta: float
+    adjacency: Adjacency
+    status: Status
+    method: str
+    theorem: str
+    records: int
+    events: tuple[Event, ...]
+    assumptions: tuple[str, ...]
+    seeded: bool
+    calibration: str = "proven"
+    protects: str = "the released model"
+    version: str = ""
+
+    @property
+    def noise(self) -> dict[str, float]:
+        """The noise scales, by kind of release."""
+        return {f"{i}:{type(event).__name__}": event.scale for i, event in enumerate(self.events)}
+
+    def epsilon_at(self, *, delta: float | None = None, adjacency: Adjacency | None = None) -> float:
+        """The epsilon of what was released, at another delta or under the other adjacency.
+
+        Edges: without any noise it is infinite; an adjacency that the analysis does not cover raises PrivacyError.
+        """
+        chosen = self.adjacency if adjacency is None else adjacency
+        check(chosen in ADJACENCIES, f"Expected adjacency={chosen!r} to be 'replace-one' or 'add-remove'.")
+        if not self.events:
+            return math.inf
+        return accounting.epsilon(self.events, self.delta if delta is None else delta, chosen)
+
+    def verify(self) -> float:
+        """Compute epsilon again from the recorded events alone; return it, or raise PrivacyError when it does not hold."""
+        row = THEOREMS.get(self.theorem)
+        if row is None:
+            refuse("This guarantee cites a theorem that Tacit does not know; it cannot be checked here.")
+        price = self.epsilon_at()
+        if not price <= self.epsilon * (1 + 1e-6):
+            refuse(f"The released events cost epsilon={price:.6g}, more than the stated {self.epsilon:.6g}.")
+        if self.status != row.status:
+            refuse(f"The status says {self.status!r}, but the theorem it rests on is {row.status!r}.")
+        if self.status == "refuted":
+            refuse("This guarantee is refuted: the paper it follows promises more than its noise gives.")
+        return price
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, with a checksum over all of it."""
+        data: dict[str, Any] = {"format": FORMAT}
+        for field in dataclasses.fields(self):
+            data[field.name] = getattr(self, field.name)
+        data["epsilon"] = None if math.isinf(self.epsilon) else self.epsilon
+        data["events"] = [events.to_dict(event) for event in self.events]
+        data["assumptions"] = list(self.assumptions)
+        return {**data, "checksum": checksum(data)}
+
+    def to_json(self) -> str:
+        """The guarantee as a JSON text that anyone can verify."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_dict(cls, data: object) -> Guarantee:
+        """The guarantee that :meth:`to_dict` described; raises PrivacyError for a foreign or altered one."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            refuse("This is not a Tacit guarantee.")
+        content = {key: value for key, value in data.items() if key != "checksum"}
+        if data.get("checksum") != checksum(content):
+            refuse("This guarantee was changed after it was written: its checksum does not match.")
+        try:
+            fields = {f.name: content[f.name] for f in dataclasses.fields(cls)}
+            fields["epsilon"] = math.inf if fields["epsilon"] is None else float(fields["epsilon"])
+            fields["events"] = tuple(events.from_dict(event) for event in fields["events"])
+            fields["assumptions"] = tuple(fields["assumptions"])
+            return cls(**fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise PrivacyError("This guarantee is incomplete or malformed; it cannot be checked.") from error
+
+    @classmethod
+    def from_json(cls, text: str) -> Guarantee:
+        """Read what :meth:`to_json` wrote."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise PrivacyError("This is not a Tacit guarantee: it is not JSON.") from error
+        return cls.from_dict(data)
+
+    def __str__(self) -> str:
+        if not self.events:
+            return f"NOT PRIVATE: {self.method} was run without noise (epsilon = infinity)."
+        row = THEOREMS[self.theorem]
+        other: Adjacency = "add-remove" if self.adjacency == "replace-one" else "replace-one"
+        try:
+            also = f"epsilon = {self.epsilon_at(adjacency=other):.4g} under {other}"
+        except PrivacyError:
+            also = f"{other} is not covered"
+        source = "a seeded generator (NOT for release: whoever knows the seed can remove the noise)"
+        lines = [
+            f"({self.epsilon:g}, {self.delta:.3g})-differential privacy, {self.adjacency} neighbours; {also}",
+            f"status      {self.status.upper()} ({self.calibration} calibration)",
+            f"protects    {self.protects}, for {self.records:,} records; n is public",
+            f"method      {self.method}",
+            *_wrapped("theorem", f"{row.statement} [{row.reference}; docs page '{row.page}']"),
+            *_wrapped("assumes", "; ".join(self.assumptions)),
+            *_wrapped("noise", ", ".join(f"{name.split(':')[1]} scale {s:.6g}" for name, s in self.noise.items())),
+            f"randomness  {source if self.seeded else 'operating system entropy'}",
+        ]
+        return "\n".join(lines)
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return textwrap.wrap(text, 110, initial_indent=f"{label:<12}", subsequent_indent=" " * 12)
+
+
+def checksum(content: object) -> str:
+    """SHA-256 of the canonical JSON form: finds changes by accident or by hand; it is not a signature."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "replace-one") -> float:
+    """The total epsilon, at this delta, of several fits on the same people.
+
+    All events are priced together where one accountant knows them all; otherwise delta is shared equally and the
+    epsilons are added (basic composition).
+    """
+    check(guarantees, "Expected at least one guarantee.")
+    together = tuple(event for guarantee in guarantees for event in guarantee.events)
+    if any(not guarantee.events for guarantee in guarantees):
+        return math.inf
+    share = delta / len(guarantees)
+    added = sum(accounting.epsilon(guarantee.events, share, adjacency) for guarantee in guarantees)
+    try:
+        return min(added, accounting.epsilon(together, delta, adjacency))
+    except PrivacyError:
+        return added

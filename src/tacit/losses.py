@@ -1,0 +1,213 @@
+"""Losses of the raw prediction, with the constants that sensitivity proofs need.
+
+Scalar losses treat the columns of z independently. Labels of classifiers are -1 and +1; softmax takes class numbers.
+
+| loss | slope at most | curvature at most | trace |
+| --- | --- | --- | --- |
+| Logistic | 1 | 1/4 | 1/4 |
+| HuberHinge, smoothing h | 1 | 1/(2h) | 1/(2h) |
+| Squared, targets within B | 2B | 1 | 1 |
+| Softmax, K classes | sqrt(2) | 1/2 | 1 - 1/K |
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+
+from tacit.checks import check, check_positive
+from tacit.types import Array
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    """What all losses of one real prediction share."""
+
+    @property
+    def trace(self) -> float:
+        """Equals the smoothness: one direction."""
+        return self.smoothness
+
+    @property
+    def smoothness(self) -> float:
+        """Set by each loss."""
+        return math.inf
+
+    @property
+    def directions(self) -> int:
+        """One record's gradient keeps one direction, its row."""
+        return 1
+
+    @property
+    def coupled(self) -> bool:
+        """Columns are independent models."""
+        return False
+
+
+@dataclass(frozen=True)
+class Logistic(_Scalar):
+    """``log(1 + exp(-y z))`` for y in {-1, +1}. Third derivative at most 1/(6 sqrt 3)."""
+
+    name: str = "logistic"
+
+    @property
+    def lipschitz(self) -> float:
+        """The slope is -y sigma(-y z), below 1."""
+        return 1.0
+
+    @property
+    def smoothness(self) -> float:
+        """sigma(1 - sigma) <= 1/4."""
+        return 0.25
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Loss of each prediction."""
+        return np.asarray(np.logaddexp(0.0, -y * z))
+
+    def slope(self, z: Array, y: Array) -> Array:
+        """First derivative in z."""
+        return np.asarray(-y * expit(-y * z))
+
+    def curve(self, z: Array, y: Array, u: Array) -> Array:
+        """Second derivative times u."""
+        p = expit(z)
+        return np.asarray(p * (1.0 - p) * u)
+
+
+@dataclass(frozen=True)
+class HuberHinge(_Scalar):
+    """The hinge loss with its corner rounded over a width 2h (Chaudhuri et al. 2011, section 5).
+
+    With m = y z: 0 for m > 1 + h; (1 + h - m)^2 / (4h) for |1 - m| <= h; 1 - m below.
+    """
+
+    smoothing: float = 0.5
+    name: str = "huber-hinge"
+
+    def __post_init__(self) -> None:
+        check_positive("smoothing", self.smoothing)
+
+    @property
+    def lipschitz(self) -> float:
+        """The slope lies between -1 and 0 (times y)."""
+        return 1.0
+
+    @property
+    def smoothness(self) -> float:
+        """1/(2h) inside the corner, 0 outside."""
+        return 0.5 / self.smoothing
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Loss of each prediction."""
+        short = 1.0 + self.smoothing - y * z
+        inside = np.clip(short, 0.0, 2.0 * self.smoothing)
+        return np.asarray(inside**2 / (4.0 * self.smoothing) + np.maximum(short - 2.0 * self.smoothing, 0.0))
+
+    def slope(self, z: Array, y: Array) -> Array:
+        """First derivative in z."""
+        short = 1.0 + self.smoothing - y * z
+        return np.asarray(-y * np.clip(short / (2.0 * self.smoothing), 0.0, 1.0))
+
+    def curve(self, z: Array, y: Array, u: Array) -> Array:
+        """Second derivative times u."""
+        return np.asarray(np.where(np.abs(1.0 - y * z) <= self.smoothing, self.smoothness, 0.0) * u)
+
+
+@dataclass(frozen=True)
+class Squared(_Scalar):
+    """``(z - y)^2 / 2`` where |z| <= B, continued linearly outside, for targets |y| <= B.
+
+    A prediction outside the targets' range is never needed, and the linear continuation makes the loss 2B-Lipschitz on
+    the whole space, so no bounded domain for the weights is needed: the loss is convex, once continuously
+    differentiable, with curvature 1 inside and 0 outside. ``bound = inf`` is the plain square, which has no Lipschitz
+    constant and is refused by the mechanisms that need one.
+    """
+
+    bound: float = 1.0
+    name: str = "squared"
+
+    def __post_init__(self) -> None:
+        check(self.bound > 0, f"Expected bound={self.bound} > 0.")
+
+    @property
+    def lipschitz(self) -> float:
+        """|z - y| <= 2B."""
+        return 2.0 * self.bound
+
+    @property
+    def smoothness(self) -> float:
+        """One."""
+        return 1.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Loss of each prediction."""
+        inside = np.clip(z, -self.bound, self.bound)
+        return np.asarray(0.5 * (inside - y) ** 2 + (inside - y) * (z - inside))
+
+    def slope(self, z: Array, y: Array) -> Array:
+        """First derivative in z."""
+        return np.asarray(np.clip(z, -self.bound, self.bound) - y)
+
+    def curve(self, z: Array, y: Array, u: Array) -> Array:
+        """Second derivative times u."""
+        return np.asarray(np.where(np.abs(z) <= self.bound, 1.0, 0.0) * u)
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Cross-entropy of K scores; y holds class numbers 0 .. K-1.
+
+    The slope is p - e_y: its squared norm is at most (1 - p_y)^2 + (1 - p_y)^2 <= 2, and its entries add to zero, so it
+    lives in K - 1 directions. The second derivative diag(p) - p p^T has largest eigenvalue at most 1/2 and
+    trace 1 - ||p||^2 <= 1 - 1/K.
+    """
+
+    classes: int
+    name: str = "softmax"
+
+    def __post_init__(self) -> None:
+        check(self.classes >= 2, f"Expected classes={self.classes} >= 2.")
+
+    @property
+    def lipschitz(self) -> float:
+        """The square root of two, not one."""
+        return math.sqrt(2.0)
+
+    @property
+    def smoothness(self) -> float:
+        """Largest eigenvalue of diag(p) - p p^T."""
+        return 0.5
+
+    @property
+    def trace(self) -> float:
+        """Largest trace of diag(p) - p p^T."""
+        return 1.0 - 1.0 / self.classes
+
+    @property
+    def directions(self) -> int:
+        """The slope's entries add to zero."""
+        return self.classes - 1
+
+    @property
+    def coupled(self) -> bool:
+        """The columns are scores of one model."""
+        return True
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Loss of each row, as a column."""
+        picked = np.take_along_axis(z, y.astype(np.intp).reshape(-1, 1), axis=1)
+        return np.asarray(logsumexp(z, axis=1, keepdims=True) - picked)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        """Gradient in the scores of each row."""
+        p = np.asarray(softmax(z, axis=1))
+        p[np.arange(len(z)), y.astype(np.intp).ravel()] -= 1.0
+        return p
+
+    def curve(self, z: Array, y: Array, u: Array) -> Array:
+        """Second derivative of each row times the rows of u."""
+        p = softmax(z, axis=1)
+        return np.asarray(p * (u - (p * u).sum(axis=1, keepdims=True)))

@@ -1,0 +1,97 @@
+"""The methods by name, and the rule that chooses among them from public facts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.checks import check
+from tacit.mechanisms.base import Mechanism, Method
+from tacit.mechanisms.gradient import GradientPerturbation
+from tacit.mechanisms.objective import ObjectivePerturbation
+from tacit.mechanisms.output import Output
+from tacit.mechanisms.rules import prefer
+from tacit.mechanisms.samplers import Disjoint, Everyone, Poisson, Subset
+from tacit.mechanisms.statistics import SufficientStatistics
+from tacit.mechanisms.svrg import Svrg
+from tacit.types import Budget, Facts
+
+__all__ = [
+    "METHODS", "Disjoint", "Everyone", "GradientPerturbation", "Mechanism", "Method", "ObjectivePerturbation", "Output", "Poisson",
+    "Subset", "SufficientStatistics", "Svrg", "choose_method",
+]  # fmt: skip
+
+ALL = ("logistic", "softmax", "huber-hinge", "squared")
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "objective", ObjectivePerturbation(), "Kifer et al. 2012; Redberg et al. 2023", ALL,
+            "Gaussian linear term in the objective, exact price; 'paper': Kifer et al.'s noise", ("proven", "paper"),
+        ),
+        Method(
+            "objective-chaudhuri-2011", ObjectivePerturbation("sphere"), "Chaudhuri et al. 2011, Algorithm 2", ALL,
+            "pure epsilon: Gamma-norm linear term", ("proven", "paper"),
+        ),
+        Method(
+            "statistics", SufficientStatistics(), "Dwork et al. 2014; Wang 2018", ("squared",),
+            "second and cross moments released once",
+        ),
+        Method(
+            "gradient", GradientPerturbation(), "Wang, Ye & Xu 2017", ALL,
+            "noisy gradient descent over all records, exact price",
+        ),
+        Method(
+            "dp-sgd", GradientPerturbation(Poisson(0.05)), "Abadi et al. 2016", ALL,
+            "Poisson-sampled batches, privacy loss distributions",
+        ),
+        Method(
+            "dp-sgd-subset", GradientPerturbation(Subset(256)), "Abadi et al. 2016; Wang, Balle & Kasiviswanathan 2019",
+            ALL, "batches without replacement, Renyi accounting (replace-one only)",
+        ),
+        Method(
+            "song-2013", GradientPerturbation(Disjoint(), "sphere"), "Song, Chaudhuri & Sarwate 2013", ALL,
+            "pure epsilon: one pass over disjoint batches",
+        ),
+        Method(
+            "bassily-2014", GradientPerturbation(Poisson(0.01), steps=500, momentum=0.0, schedule="inverse-root",
+            published="bassily-2014"), "Bassily, Smith & Thakurta 2014", ALL,
+            "sampled steps with 1/sqrt(t) sizes; 'paper': their noise, set for n^2 steps", ("proven", "paper"),
+        ),
+        Method("dp-svrg", Svrg(), "Wang, Ye & Xu 2017", ALL, "noisy anchors and sampled, clipped differences"),
+        Method("output", Output(), "Chaudhuri et al. 2011, Gaussian", ALL, "Gaussian noise on the minimiser"),
+        Method(
+            "output-chaudhuri-2011", Output(noise="sphere"), "Chaudhuri et al. 2011, Algorithm 1", ALL,
+            "pure epsilon: Gamma-norm noise on the minimiser",
+        ),
+        Method(
+            "output-zhang-2017", Output("descent"), "Zhang et al. 2017", ALL,
+            "Gaussian noise on the end of a short descent; 'paper': classical noise", ("proven", "paper"),
+        ),
+        Method(
+            "output-wu-2017", Output("passes"), "Wu et al. 2017, Algorithm 1", ALL,
+            "Gaussian noise on permutation SGD, convex (replace-one only); 'paper': classical noise", ("proven", "paper"),
+        ),
+        Method(
+            "output-wu-2017-strong", Output("passes-strong"), "Wu et al. 2017, Algorithm 2", ALL,
+            "the same with a regulariser and falling steps (replace-one only)", ("proven", "paper"),
+        ),
+    )
+}  # fmt: skip
+"""All central methods, each under the name that users, tables and guarantees call it by."""
+
+
+def choose_method(method: str | Mechanism, budget: Budget, facts: Facts) -> tuple[str, Mechanism, Budget]:
+    """The mechanism of that name; 'auto' goes by public facts. Pure methods turn the budget's delta into 0."""
+    if not isinstance(method, str):
+        check(
+            isinstance(method, Mechanism),
+            "Expected method to be a name or a mechanism; `tacit methods` lists the names.",
+        )
+        name, mechanism = type(method).__name__, method
+    else:
+        name = prefer(budget, facts) if method == "auto" else method
+        check(name in METHODS, f"Unknown method {name!r}. Known: auto, {', '.join(METHODS)}.")
+        mechanism = METHODS[name].mechanism
+    pure = getattr(mechanism, "noise", "gaussian") == "sphere"
+    return name, mechanism, replace(budget, delta=0.0) if pure else budget

@@ -1,0 +1,210 @@
+"""Output perturbation: train without noise by a method whose result moves little, then add noise to it once.
+
+Sensitivity of the result when one record is added (twice that when one is replaced), with G the gradient bound:
+
+* exact minimiser of ``sum loss + (Lambda/2)||w||^2``: ``G / Lambda``; stopping at ``||gradient|| <= tau`` adds ``2 tau / Lambda``;
+* T gradient steps of size ``eta <= 1/((n+1) beta + Lambda)``: ``(G/Lambda)(1 - (1 - eta Lambda)^T)``, or ``G eta T`` for Lambda = 0;
+* k passes of permutation SGD with batches of b (replace-one only): ``2 k G eta / b``, or ``2 G / Lambda`` with decreasing steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import numpy as np
+
+from tacit.calibrate import smallest_scale
+from tacit.checks import refuse
+from tacit.events import Event, Gaussian, Sensitivity, Sphere
+from tacit.mechanisms import rules
+from tacit.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
+from tacit.problem import Problem, rounding_slack
+from tacit.solvers.descent import Descent
+from tacit.solvers.newton import Newton
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+
+
+class Trainer(Protocol):
+    """A deterministic way to train (given the source) whose sensitivity is known."""
+
+    @property
+    def theorem(self) -> str:
+        """What the sensitivity rests on."""
+
+    def sensitivity(self, facts: Facts) -> Sensitivity:
+        """How far the result can move between neighbours, rounding included."""
+
+    def train(self, problem: Problem, source: Source) -> Array:
+        """The unperturbed result."""
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """The regularised minimiser, to a gradient norm of ``tolerance`` times G; zeros if the solver fails."""
+
+    regularization: float
+    tolerance: float = 1e-6
+    theorem: str = "gaussian-output"
+
+    def sensitivity(self, facts: Facts) -> Sensitivity:
+        """``(G + 2 tau) / Lambda``, tau with the rounding of the gradient."""
+        slack = 2 * self.tolerance + 2 * rounding_slack(facts)
+        return Sensitivity.of_record(facts.gradient / self.regularization).plus(
+            slack * facts.gradient / self.regularization
+        )
+
+    def train(self, problem: Problem, source: Source) -> Array:
+        """Minimise."""
+        return certified(replace(problem, regularization=self.regularization), self.tolerance * problem.facts.gradient)
+
+
+def certified(problem: Problem, tau: float) -> Array:
+    """The minimiser to a certified gradient norm of tau plus rounding; zeros, whatever the data, if that is not reached."""
+    solution: Solution = Newton(tau).solve(problem)
+    reached = solution.gap <= tau + rounding_slack(problem.facts) * problem.facts.gradient
+    return solution.weights if reached else problem.start()
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Full gradient steps on the mean objective (Zhang et al. 2017)."""
+
+    count: int
+    regularization: float
+    theorem: str = "descent-output"
+
+    def size(self, facts: Facts) -> float:
+        """``1/((n+1) beta + Lambda)``: a contraction for both neighbours, whichever has more records."""
+        return 1.0 / ((facts.records + 1) * facts.curvature + self.regularization)
+
+    def sensitivity(self, facts: Facts) -> Sensitivity:
+        """Sum of the injected differences, each contracted by the later steps."""
+        eta, strong = self.size(facts), self.regularization
+        time = -math.expm1(self.count * math.log1p(-eta * strong)) / strong if strong else eta * self.count
+        return Sensitivity.of_record(facts.gradient * time * (1 + 2 * rounding_slack(facts)))
+
+    def train(self, problem: Problem, source: Source) -> Array:
+        """Descend from zero."""
+        full = replace(problem, regularization=self.regularization)
+        return Descent(self.count, self.size(problem.facts)).run(full.gradient, problem.start()).weights
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Permutation SGD (Wu et al. 2017): constant steps for convex, ``min(1/(beta + lambda), 1/(lambda t))`` for strongly convex."""
+
+    passes: int
+    batch: int
+    step: float
+    regularization: float
+    theorem: str = "permutation-output"
+
+    def sensitivity(self, facts: Facts) -> Sensitivity:
+        """One batch a pass differs, by ``2 G eta / b``."""
+        strong = self.regularization
+        moved = 2 * facts.gradient / strong if strong else 2 * self.passes * facts.gradient * self.step / self.batch
+        return Sensitivity(None, moved * (1 + 2 * rounding_slack(facts)))
+
+    def train(self, problem: Problem, source: Source) -> Array:
+        """One random order, used in every pass; sums are divided by the public batch size."""
+        facts = problem.facts
+        order = permutation(source, facts.records)
+        batches = [
+            replace(problem, records=problem.records.take(np.sort(order[i : i + self.batch])))
+            for i in range(0, facts.records, self.batch)
+        ]
+        weights, mean = problem.start(), self.regularization / facts.records
+        for t in range(self.passes * len(batches)):
+            size = min(1 / (facts.curvature + mean), 1 / (mean * (t + 1))) if mean else self.step
+            gradient = batches[t % len(batches)].gradient(weights) / self.batch + mean * weights
+            weights = weights - size * gradient
+        return weights
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """A calibrated output perturbation."""
+
+    trainer: Trainer
+    noise: Literal["gaussian", "sphere"]
+    scale: float
+    events: tuple[Event, ...]
+    theorem: str
+    assumptions: tuple[str, ...]
+
+    def run(self, problem: Problem, source: Source) -> Array:
+        """Train, then release with noise."""
+        add = add_gaussian if self.noise == "gaussian" else add_sphere
+        return add(self.trainer.train(problem, source), self.scale, source)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Output perturbation.
+
+    ``trainer``: 'minimum', 'descent' (Zhang et al. 2017), 'passes' or 'passes-strong' (Wu et al. 2017). ``noise``: 'gaussian', or
+    'sphere' for pure epsilon (Chaudhuri et al. 2011).
+    """
+
+    trainer: Literal["minimum", "descent", "passes", "passes-strong"] = "minimum"
+    noise: Literal["gaussian", "sphere"] = "gaussian"
+    passes: int = 10
+    batch: int = 64
+    site: Site = "output"
+
+    def needs(self, facts: Facts, calibration: Calibration) -> str:
+        """A Lipschitz loss; the step methods a smooth one too."""
+        if not math.isfinite(facts.loss.lipschitz):
+            return f"Output perturbation needs a loss with bounded slope; {facts.loss.name} has none. Bound the target."
+        if self.trainer != "minimum" and not math.isfinite(facts.loss.smoothness):
+            return (
+                f"Output perturbation of gradient steps needs a smooth loss; {facts.loss.name} is not. Use HuberHinge."
+            )
+        return ""
+
+    def calibrate(
+        self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
+    ) -> OutputPlan:
+        """Sensitivity from the trainer, scale from the budget."""
+        trainer = self._trainer(budget, facts, regularization)
+        sensitivity = trainer.sensitivity(facts)
+        moved = sensitivity.under(budget.adjacency)
+        if moved is None:
+            refuse("Permutation SGD is analysed for replace-one neighbours only. Use adjacency='replace-one'.")
+
+        def released(scale: float) -> tuple[Event, ...]:
+            padded = sensitivity.plus(grid_slack(scale, facts.size))
+            return (Gaussian(padded, scale) if self.noise == "gaussian" else Sphere(padded, scale),)
+
+        if calibration == "paper" and budget.private:
+            # The classical Gaussian noise that Zhang et al. and Wu et al. use; proven for epsilon < 1 only.
+            scale = moved * math.sqrt(2 * math.log(1.25 / budget.delta)) / budget.epsilon
+        else:
+            scale = smallest_scale(released, budget, guess=moved)
+        theorem = "sphere-output" if self.noise == "sphere" else trainer.theorem
+        words = (f"regularization Lambda = {regularization_of(trainer):.6g}", f"trained by {trainer}")
+        return OutputPlan(trainer, self.noise, scale, released(scale) if scale else (), theorem, words)
+
+    def _trainer(self, budget: Budget, facts: Facts, regularization: float | None) -> Trainer:
+        given = None if regularization is None else regularization * facts.records
+        strong = rules.output_strength(budget, facts, self.noise) if given is None else given
+        if self.trainer == "minimum":
+            return Minimum(strong)
+        if self.trainer == "passes-strong":
+            return Passes(self.passes, self.batch, 0.0, strong)
+        time = rules.output_time(budget, facts)
+        if self.trainer == "descent":
+            count = max(1, math.ceil(time * facts.curvature))
+            return Steps(min(count, rules.MOST_STEPS), 0.0 if given is None else given)
+        if given:
+            return Passes(self.passes, self.batch, 0.0, given)
+        batch = min(self.batch, facts.records)
+        step = min(2 / facts.curvature, time * batch / (self.passes * facts.records))
+        return Passes(self.passes, batch, step, 0.0)
+
+
+def regularization_of(trainer: Trainer) -> float:
+    """The strength that a trainer uses."""
+    return float(getattr(trainer, "regularization", 0.0))

@@ -1,0 +1,132 @@
+"""Who takes part in a step. A sampler draws the records *and* states the event that is priced: they cannot disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import check, check_count
+from tacit.events import Event, Gaussian, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
+from tacit.noise import Source, choose, permutation, uniform
+
+Rows = NDArray[np.intp] | None
+Noise = Literal["gaussian", "sphere"]
+
+
+class Sampler(Protocol):
+    """The way records are chosen for each of ``steps`` noisy sums."""
+
+    def batches(self, records: int, steps: int, source: Source) -> Iterator[Rows]:
+        """Positions of the records of each step; None for all of them."""
+
+    def expected(self, records: int, steps: int) -> float:
+        """The public number that sums are divided by."""
+
+    def event(self, norm: float, slack: float, scale: float, records: int, steps: int, noise: Noise) -> Event:
+        """What is released when one record's part of a sum has at most this norm, and arithmetic adds this slack."""
+
+    @property
+    def theorem(self) -> str:
+        """What the price rests on."""
+
+
+def _single(norm: float, slack: float, scale: float, steps: int, noise: Noise) -> Event:
+    moved = Sensitivity.of_record(norm).plus(slack)
+    if noise == "sphere":
+        check(steps == 1, "Sphere noise is for records that are used once. Use sampler Disjoint.")
+        return Sphere(moved, scale)
+    return Gaussian(moved, scale, steps)
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """All records in every step."""
+
+    theorem: str = "gradient"
+
+    def batches(self, records: int, steps: int, source: Source) -> Iterator[Rows]:
+        """Nothing to draw."""
+        yield from (None for _ in range(steps))
+
+    def expected(self, records: int, steps: int) -> float:
+        """n."""
+        return float(records)
+
+    def event(self, norm: float, slack: float, scale: float, records: int, steps: int, noise: Noise) -> Event:
+        """``steps`` Gaussian releases."""
+        return _single(norm, slack, scale, steps, noise)
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Each record joins each step independently with probability ``rate``; empty batches take a noisy step too."""
+
+    rate: float
+    theorem: str = "sampled-gradient"
+
+    def __post_init__(self) -> None:
+        check(0 < self.rate <= 1, f"Expected 0 < rate={self.rate} <= 1.")
+
+    def batches(self, records: int, steps: int, source: Source) -> Iterator[NDArray[np.intp]]:
+        """A fresh coin for every record and step."""
+        for _ in range(steps):
+            yield np.flatnonzero(choose(source, records, self.rate))
+
+    def expected(self, records: int, steps: int) -> float:
+        """rate * n, whatever the batch turns out to be."""
+        return self.rate * records
+
+    def event(self, norm: float, slack: float, scale: float, records: int, steps: int, noise: Noise) -> Event:
+        """Sampled Gaussian sums."""
+        check(noise == "gaussian", "Poisson sampling is priced for Gaussian noise only.")
+        return PoissonGaussian(norm + slack, scale, self.rate, steps)
+
+
+@dataclass(frozen=True)
+class Subset:
+    """A uniformly random subset of exactly ``batch`` records in every step (replace-one only)."""
+
+    batch: int
+    theorem: str = "subset-gradient"
+
+    def __post_init__(self) -> None:
+        check_count("batch", self.batch)
+
+    def batches(self, records: int, steps: int, source: Source) -> Iterator[Rows]:
+        """The first ``batch`` places of a fresh random order."""
+        for _ in range(steps):
+            yield np.sort(permutation(source, records)[: self.batch])
+
+    def expected(self, records: int, steps: int) -> float:
+        """The batch size."""
+        return float(min(self.batch, records))
+
+    def event(self, norm: float, slack: float, scale: float, records: int, steps: int, noise: Noise) -> Event:
+        """Gaussian sums over subsets."""
+        check(noise == "gaussian", "Subsets are priced for Gaussian noise only.")
+        return SubsetGaussian(norm + slack, scale, min(self.batch, records), records, steps)
+
+
+@dataclass(frozen=True)
+class Disjoint:
+    """Each record is thrown, independently and uniformly, into one of the ``steps`` batches: it is used once."""
+
+    theorem: str = "disjoint-gradient"
+
+    def batches(self, records: int, steps: int, source: Source) -> Iterator[Rows]:
+        """One throw for every record, then the batches in turn."""
+        place = np.minimum((uniform(source, records) * steps).astype(np.intp), steps - 1)
+        order = np.argsort(place, kind="stable")
+        yield from np.split(order, np.searchsorted(place[order], np.arange(1, steps)))
+
+    def expected(self, records: int, steps: int) -> float:
+        """n / steps, whatever the batch turns out to be."""
+        return records / steps
+
+    def event(self, norm: float, slack: float, scale: float, records: int, steps: int, noise: Noise) -> Event:
+        """One release, as far as any single record is concerned."""
+        return _single(norm, slack, scale, 1, noise)

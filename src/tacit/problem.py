@@ -1,0 +1,220 @@
+"""The private problem: sums of losses, gradients and Hessians over blocks of rows that stay in cache.
+
+The design row of record i is ``(s_i x_i, c)``: the record's row, shrunk by its own multiplier s_i so that its norm is at
+most the clip, and a public constant c for the intercept. The matrix itself is never copied, scaled or
+densified: multipliers are applied to predictions and slopes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.bounds import row_norms, row_scales
+from tacit.checks import check
+from tacit.types import Array, Facts, Loss
+
+BLOCK_NUMBERS = 1 << 16
+"""Numbers of the matrix in one block: half a megabyte, so that the second use of a block finds it in cache."""
+
+
+def block_rows(features: int) -> int:
+    """Rows in one block; at least 64."""
+    return max(64, BLOCK_NUMBERS // max(1, features))
+
+
+def rounding_slack(facts: Facts) -> float:
+    """Relative growth of a gradient sum's sensitivity by floating-point rounding.
+
+    Two neighbouring sums are computed with n terms each; every term carries a relative error of at most (d + 64) u, the sum
+    over a block of m rows at most m u, the sum over n/m blocks at most (n/m) u, each relative to the n terms of
+    norm at most ``clip``. So the difference of the computed sums exceeds that of the exact ones by at most
+    ``2 n (d + m + n/m + 64) u clip`` with u = 2**-53, in whatever order the rows are added.
+    """
+    n, m = facts.records, block_rows(facts.features)
+    return 2.0 * n * (facts.features + m + n / m + 64) * 2.0**-53
+
+
+@dataclass(frozen=True)
+class Records:
+    """Rows, targets and the multipliers that keep every design row within a public radius.
+
+    ``targets`` is (n, 1), or (n, k) for k independent models. Built by :meth:`build`, which clips.
+    """
+
+    matrix: Any
+    targets: Array
+    scales: Array
+    norms: Array
+    intercept: float
+    clip: float
+
+    @classmethod
+    def build(cls, matrix: Any, targets: Array, clip: float, intercept: float) -> Records:
+        """Clip every row of a finite matrix (dense or CSR) to ``clip`` and append the constant ``intercept``."""
+        check(matrix.shape[0] == targets.shape[0], "Expected as many targets as rows.")
+        scales = row_scales(matrix, clip)
+        norms = np.sqrt(np.minimum(row_norms(matrix) * scales, clip) ** 2 + intercept**2)
+        return cls(matrix, targets.reshape(len(targets), -1), scales, norms, intercept, clip)
+
+    @property
+    def count(self) -> int:
+        """Number of records."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def features(self) -> int:
+        """Columns of the design, the intercept's among them."""
+        return int(self.matrix.shape[1]) + (1 if self.intercept else 0)
+
+    @property
+    def radius(self) -> float:
+        """Largest norm that a design row can have: public."""
+        return math.hypot(self.clip, self.intercept)
+
+    def take(self, rows: NDArray[np.intp]) -> Records:
+        """The records at these positions (a copy of those rows)."""
+        return replace(
+            self,
+            matrix=self.matrix[rows],
+            targets=self.targets[rows],
+            scales=self.scales[rows],
+            norms=self.norms[rows],
+        )
+
+    def blocks(self) -> Iterator[tuple[Any, slice]]:
+        """Consecutive row blocks as views, with their positions."""
+        step = block_rows(self.features)
+        for start in range(0, self.count, step):
+            rows = slice(start, min(start + step, self.count))
+            yield (_csr_rows(self.matrix, rows) if sparse.issparse(self.matrix) else self.matrix[rows]), rows
+
+    def predict(self, block: Any, rows: slice, weights: Array) -> Array:
+        """Design rows times weights."""
+        columns = block.shape[1]
+        z = np.asarray(block @ weights[:columns], dtype=np.float64)
+        z *= self.scales[rows, None]
+        if self.intercept:
+            z += self.intercept * weights[columns]
+        return z
+
+    def gather(self, block: Any, rows: slice, slopes: Array) -> Array:
+        """Transposed design rows times slopes: the block's part of a gradient."""
+        top = np.asarray(block.T @ (slopes * self.scales[rows, None]), dtype=np.float64)
+        return np.vstack([top, self.intercept * slopes.sum(axis=0)]) if self.intercept else top
+
+    def hessian(self, block: Any, rows: slice, curves: Array) -> Array:
+        """The block's part of ``sum_i c_i x_i x_i^T`` for one column of curvatures c."""
+        scaled = curves * self.scales[rows]
+        weights = (scaled * self.scales[rows])[:, None]
+        weighted = block.multiply(weights).tocsr() if sparse.issparse(block) else block * weights
+        inner: Any = block.T @ weighted
+        dense = np.asarray(inner.toarray() if sparse.issparse(inner) else inner, dtype=np.float64)
+        if not self.intercept:
+            return dense
+        side = self.intercept * np.asarray(block.T @ scaled).reshape(-1, 1)
+        return np.block([[dense, side], [side.T, np.array([[self.intercept**2 * curves.sum()]])]])
+
+
+def _csr_rows(matrix: Any, rows: slice) -> Any:
+    """A row block of a CSR matrix that shares its memory."""
+    low, high = int(matrix.indptr[rows.start]), int(matrix.indptr[rows.stop])
+    pointers = matrix.indptr[rows.start : rows.stop + 1] - matrix.indptr[rows.start]
+    shape = (rows.stop - rows.start, matrix.shape[1])
+    return sparse.csr_array((matrix.data[low:high], matrix.indices[low:high], pointers), shape=shape)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``sum_i loss_i(W) + (Lambda/2) ||W||^2 + <B, W>`` over a parameter matrix W of shape (features, outputs)."""
+
+    records: Records
+    loss: Loss
+    outputs: int = 1
+    regularization: float = 0.0
+    linear: Array | None = field(default=None)
+
+    @property
+    def facts(self) -> Facts:
+        """The public facts about this problem."""
+        return Facts(self.records.count, self.records.features, self.outputs, self.records.radius, self.loss)
+
+    def start(self) -> Array:
+        """The all-zero parameter matrix."""
+        return np.zeros((self.records.features, self.outputs))
+
+    def value(self, weights: Array) -> Array:
+        """The objective; one value a model."""
+        total = np.zeros(self.facts.models)
+        for block, rows in self.records.blocks():
+            z = self.records.predict(block, rows, weights)
+            total += self.loss.value(z, self.records.targets[rows]).sum(axis=0)
+        axis = None if self.loss.coupled else 0
+        total = total + 0.5 * self.regularization * (weights**2).sum(axis=axis)
+        return np.asarray(total if self.linear is None else total + (self.linear * weights).sum(axis=axis))
+
+    def gradient(self, weights: Array) -> Array:
+        """The full gradient of the objective."""
+        total = self._sum_gradients(weights, math.inf) + self.regularization * weights
+        return total if self.linear is None else total + self.linear
+
+    def clipped_gradient(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:
+        """Sum over records of loss gradients, each shrunk to norm at most ``clip``; no regulariser.
+
+        With an ``anchor``, of each record's gradient minus its gradient there (variance reduction).
+
+        A record's gradient in one model is slope times row, so its norm is |slope| * ||row||: clipping costs no
+        pass over the data. With k independent models each model's gradient is clipped by itself.
+
+        Guarantee: adding or removing a record moves the exact sum by at most ``clip * sqrt(models)``, replacing
+        one by twice that; :func:`rounding_slack` covers the arithmetic.
+        """
+        return self._sum_gradients(weights, clip, anchor)
+
+    def _sum_gradients(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:
+        total = np.zeros_like(weights)
+        for block, rows in self.records.blocks():
+            slopes = self.loss.slope(self.records.predict(block, rows, weights), self.records.targets[rows])
+            if anchor is not None:
+                slopes -= self.loss.slope(self.records.predict(block, rows, anchor), self.records.targets[rows])
+            if clip < math.inf:
+                sizes = np.linalg.norm(slopes, axis=1, keepdims=True) if self.loss.coupled else np.abs(slopes)
+                sizes *= self.records.norms[rows, None]
+                slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
+            total += self.records.gather(block, rows, slopes)
+        return total
+
+    def gradient_and_hessian(self, weights: Array) -> tuple[Array, Array]:
+        """Gradient and full Hessian of one scalar model, in one pass over the data."""
+        size = self.records.features
+        slope_sum, curve_sum = np.zeros((size, 1)), np.zeros((size, size))
+        for block, rows in self.records.blocks():
+            z, y = self.records.predict(block, rows, weights), self.records.targets[rows]
+            slope_sum += self.records.gather(block, rows, self.loss.slope(z, y))
+            curve_sum += self.records.hessian(block, rows, self.loss.curve(z, y, np.ones_like(z))[:, 0])
+        slope_sum += self.regularization * weights
+        if self.linear is not None:
+            slope_sum += self.linear
+        curve_sum[np.diag_indices(size)] += self.regularization
+        return slope_sum, curve_sum
+
+    def hessian_times(self, weights: Array, direction: Array) -> Array:
+        """Hessian times a direction, without forming the Hessian."""
+        total = self.regularization * direction
+        for block, rows in self.records.blocks():
+            z, u = (self.records.predict(block, rows, w) for w in (weights, direction))
+            total = total + self.records.gather(block, rows, self.loss.curve(z, self.records.targets[rows], u))
+        return total
+
+    def column(self, index: int) -> Problem:
+        """The problem of one of several independent models."""
+        y = self.records.targets
+        picked = y[:, [index]] if y.shape[1] > 1 else y
+        linear = None if self.linear is None else self.linear[:, [index]]
+        return replace(self, records=replace(self.records, targets=picked), outputs=1, linear=linear)

@@ -1,0 +1,1 @@
+"""Solvers: each gives a point and says how close it came."""

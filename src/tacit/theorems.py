@@ -1,0 +1,104 @@
+"""What each guarantee rests on: one row a theorem, with its status and its page in the docs.
+
+``proven``: a published proof that we re-checked, or one of ours, written on the page, applies to the code as run.
+``claimed``: a paper says so and we can neither prove nor refute it. ``refuted``: measured or computed to be false.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.types import Status
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A statement that a guarantee may cite."""
+
+    statement: str
+    reference: str
+    status: Status
+    page: str
+
+
+THEOREMS: dict[str, Theorem] = {
+    "none": Theorem("No noise was added: this model has no privacy guarantee.", "", "proven", "guarantee"),
+    "gaussian-output": Theorem(
+        "The regularised minimiser moves by at most 2G/Lambda when a record is replaced (G/Lambda when one is added); "
+        "Gaussian noise on it is priced exactly.",
+        "Chaudhuri, Monteleoni & Sarwate 2011, Lemma 8; Balle & Wang 2018, Theorem 5",
+        "proven",
+        "output",
+    ),
+    "sphere-output": Theorem(
+        "The regularised minimiser moves by at most 2G/Lambda; noise of density exp(-eps ||b|| / sensitivity) on it is "
+        "epsilon-private.",
+        "Chaudhuri, Monteleoni & Sarwate 2011, Theorem 6",
+        "proven",
+        "output",
+    ),
+    "descent-output": Theorem(
+        "T gradient steps of size at most 1/(n beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta Lambda)^T) when a "
+        "record is added, twice that when one is replaced.",
+        "Zhang, Zheng, Mou & Wang 2017, Theorem 1 and Lemma 5",
+        "proven",
+        "output",
+    ),
+    "permutation-output": Theorem(
+        "k passes of permutation SGD move by at most 2kG eta/b (constant step) or 2G/Lambda (decreasing step).",
+        "Wu, Li, Kumar, Chaudhuri, Jha & Naughton 2017, Theorems 4 and 7",
+        "proven",
+        "output",
+    ),
+    "objective": Theorem(
+        "The privacy loss of the perturbed minimiser is at most log det ratio + mu^2/2 + mu chi_k.",
+        "Redberg, Koskela & Wang 2023; Kifer, Smith & Thakurta 2012; our proof for replace-one",
+        "proven",
+        "objective",
+    ),
+    "objective-pure": Theorem(
+        "With noise of density exp(-||b||/scale) in the objective the privacy loss is at most log det ratio + "
+        "sensitivity/scale.",
+        "Chaudhuri, Monteleoni & Sarwate 2011, Theorem 9",
+        "proven",
+        "objective",
+    ),
+    "statistics": Theorem(
+        "Second moments and cross moments are released once by one joint Gaussian mechanism; the rest is post-processing.",
+        "Dwork, Talwar, Thakurta & Zhang 2014; Wang 2018; Balle & Wang 2018",
+        "proven",
+        "statistics",
+    ),
+    "gradient": Theorem(
+        "T Gaussian releases of a clipped gradient sum are exactly sqrt(T) clip/scale-GDP (twice that for replace-one).",
+        "Dong, Roth & Su 2022, Corollary 3.3; Wang, Ye & Xu 2017",
+        "proven",
+        "gradient",
+    ),
+    "sampled-gradient": Theorem(
+        "Noisy sums over Poisson samples, composed by privacy loss distributions.",
+        "Abadi et al. 2016; Koskela, Jälkö & Honkela 2020; Doroshenko et al. 2022",
+        "proven",
+        "gradient",
+    ),
+    "subset-gradient": Theorem(
+        "Noisy sums over batches drawn without replacement, composed by Renyi differential privacy.",
+        "Wang, Balle & Kasiviswanathan 2019, Theorem 9",
+        "proven",
+        "gradient",
+    ),
+    "disjoint-gradient": Theorem(
+        "One pass over disjoint random batches with noise of density exp(-eps ||z|| / sensitivity): each record is used "
+        "once.",
+        "Song, Chaudhuri & Sarwate 2013, section II",
+        "proven",
+        "gradient",
+    ),
+    "svrg": Theorem(
+        "Anchor gradients over all records and clipped gradient differences over Poisson samples, both with Gaussian noise, "
+        "composed by privacy loss distributions.",
+        "Wang, Ye & Xu 2017 (Algorithm 1, with the anchor noised once and the sampler accounted)",
+        "proven",
+        "gradient",
+    ),
+}

@@ -1,0 +1,136 @@
+"""The words of the house: what is public, what is asked for, and the contracts between the rooms.
+
+Nothing here computes on records. ``epsilon`` and ``delta`` mean privacy and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import check
+
+Array = NDArray[np.float64]
+Adjacency = Literal["replace-one", "add-remove"]
+Calibration = Literal["proven", "paper"]
+Site = Literal["input", "objective", "gradient", "output"]
+Status = Literal["proven", "claimed", "refuted"]
+
+ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-remove")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent: (epsilon, delta) under one adjacency.
+
+    Edges: ``epsilon = inf`` asks for no noise at all; ``delta = 0`` is pure differential privacy and is
+    accepted only by mechanisms whose noise gives it.
+    """
+
+    epsilon: float
+    delta: float
+    adjacency: Adjacency = "replace-one"
+
+    def __post_init__(self) -> None:
+        check(self.epsilon > 0, f"Expected epsilon={self.epsilon} > 0.")
+        check(0 <= self.delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
+        check(
+            self.adjacency in ADJACENCIES,
+            f"Expected adjacency={self.adjacency!r} to be 'replace-one' or 'add-remove'.",
+        )
+
+    @property
+    def private(self) -> bool:
+        """False when epsilon is infinite: then nothing is perturbed."""
+        return math.isfinite(self.epsilon)
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """A loss of the raw prediction z (n rows, k outputs) and the target y.
+
+    For scalar losses the k columns are k independent models (one-vs-rest, or a batch of trials);
+    for coupled losses (softmax) they are the k scores of one model.
+    """
+
+    @property
+    def name(self) -> str:
+        """The loss's name, as it stands in guarantees and tables."""
+
+    @property
+    def lipschitz(self) -> float:
+        """Largest Euclidean norm of the slope of one record (of one column, for scalar losses)."""
+
+    @property
+    def smoothness(self) -> float:
+        """Largest eigenvalue of the second derivative; ``inf`` when the loss is not smooth."""
+
+    @property
+    def trace(self) -> float:
+        """Largest trace of the second derivative; equals ``smoothness`` for scalar losses."""
+
+    @property
+    def directions(self) -> int:
+        """Dimension of the subspace that one record's slope lives in: 1, or K-1 for softmax."""
+
+    @property
+    def coupled(self) -> bool:
+        """True when the columns of z belong to one model."""
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Loss of each row (and of each column, for scalar losses)."""
+
+    def slope(self, z: Array, y: Array) -> Array:
+        """Derivative with respect to z, in the shape of z."""
+
+    def curve(self, z: Array, y: Array, u: Array) -> Array:
+        """Second derivative applied to u, in the shape of z."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything public about a training run, and nothing else: the head of the public river.
+
+    ``records`` is n, declared public. ``features`` counts the columns of the design, the intercept among them.
+    ``outputs`` is the number of columns of the parameter matrix. ``radius`` bounds the norm of every design row.
+    """
+
+    records: int
+    features: int
+    outputs: int
+    radius: float
+    loss: Loss
+    target_bound: float = 1.0
+
+    @property
+    def models(self) -> int:
+        """Independent models that share the records: the columns of a scalar loss, or 1."""
+        return 1 if self.loss.coupled else self.outputs
+
+    @property
+    def size(self) -> int:
+        """Number of released parameters."""
+        return self.features * self.outputs
+
+    @property
+    def gradient(self) -> float:
+        """G: the largest norm of one record's gradient over all columns together."""
+        return self.radius * self.loss.lipschitz * math.sqrt(self.models)
+
+    @property
+    def curvature(self) -> float:
+        """beta: the largest eigenvalue of one record's Hessian."""
+        return self.radius**2 * self.loss.smoothness
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver gives: the point, a certified bound on the gradient norm there, and the steps taken."""
+
+    weights: Array
+    gap: float
+    steps: int
