@@ -5,7 +5,7 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | Gaussian, any number | Gaussian differential privacy: mu = sqrt(sum count (sensitivity/scale)^2) | exact |
 | PoissonGaussian with Gaussian | privacy loss distributions of ``dp-accounting``, rounded pessimistically | tight to 1e-3 |
 | SubsetGaussian with Gaussian | Renyi differential privacy of ``dp-accounting`` (replace-one) | upper bound |
-| Objective (Gaussian noise) with Gaussian | the loss bound of :func:`objective_delta`, then basic composition | upper bound |
+| Objective (Gaussian noise) with Gaussian | corners of :func:`objective_delta`, then basic composition | upper bound |
 | Sphere and Objective (sphere noise) | pure epsilon, added | upper bound |
 
 Anything else is refused. All answers are rounded to the private side.
@@ -14,6 +14,7 @@ Anything else is refused. All answers are rounded to the private side.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from typing import Any
 import dp_accounting
 from dp_accounting import pld, rdp
 from scipy.integrate import quad
-from scipy.special import gammaln, log_ndtr, ndtr
+from scipy.special import gammaln, log_ndtr
 
 from tacit.checks import check, refuse
 from tacit.events import Event, Gaussian, Objective, PoissonGaussian, Sphere, SubsetGaussian
@@ -47,14 +48,13 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     return max(0.0, math.exp(upper) * -math.expm1(min(0.0, lower - upper)))
 
 
-def objective_delta(mu: float, epsilon: float, directions: int = 1) -> float:
+def chi_delta(mu: float, epsilon: float, directions: int) -> float:
     r"""delta(epsilon) of a privacy loss of at most ``mu^2/2 + mu r`` with r ~ chi(directions).
 
     .. math:: \delta(\epsilon) = E[(1 - e^{\epsilon - \mu^2/2 - \mu r})_+]
 
     For one direction, with t = max(0, (epsilon - mu^2/2)/mu): ``2 [Phi(-t) - e^epsilon Phi(-t-mu)]``.
-    The determinant term of objective perturbation is taken off epsilon by the caller.
-    Reference: Redberg, Koskela & Wang 2023; the proof is on the docs' page "Objective perturbation".
+    Reference: Redberg, Koskela & Wang 2023.
     """
     start = max(0.0, (epsilon - mu**2 / 2) / mu)
     if directions == 1:
@@ -68,7 +68,7 @@ def objective_delta(mu: float, epsilon: float, directions: int = 1) -> float:
         density = math.exp((directions - 1) * math.log(r) - r * r / 2 + constant) if r > 0 else 0.0
         return density * -math.expm1(shift - mu * r)
 
-    peak = max(start, math.sqrt(max(0, directions - 1)))
+    peak = max(start, math.sqrt(directions - 1))
     value = sum(
         quad(integrand, a, b, epsrel=1e-10, epsabs=0, limit=200)[0]
         for a, b in ((start, peak + 1e-3), (peak + 1e-3, peak + 4.0), (peak + 4.0, peak + 40.0))
@@ -76,18 +76,98 @@ def objective_delta(mu: float, epsilon: float, directions: int = 1) -> float:
     return min(1.0, float(value) * (1 + 1e-7))
 
 
-def objective_loss_delta(mu: float, epsilon: float, directions: int, adjacency: Adjacency) -> float:
-    r"""delta(epsilon) of one differing record's Gaussian part in objective perturbation.
+def log_determinant(event: Objective) -> float:
+    """Largest log ratio of Hessian determinants when one record is added: ``k log(1 + trace/(k Lambda))``, rank k."""
+    if event.geometry == "simplex":
+        rank = event.outputs - 1
+        return rank * math.log1p(event.trace / (rank * event.regularization))
+    return event.outputs * math.log1p(event.trace / event.regularization)
 
-    Add-remove: one gradient, ``directions`` dimensions. Replace-one: two gradients, of two rows that need not be
-    parallel, so 2 * directions dimensions hold; for one direction each, the parallel pair is the worst whenever
-    ``epsilon >= mu^2/2 + sqrt(3) mu`` (lemma on the docs' page "Objective perturbation"), and one dimension is enough.
+
+@dataclass(frozen=True)
+class Corner:
+    """``count`` corners: log-determinant ``offset``, and a gradient difference of ``norm`` times the slope bound."""
+
+    count: int
+    offset: float
+    norm: float
+
+
+TANGENTS = ((1.0,), (0.5, 1.0), (0.5, 0.75, 1.0), (0.5, 0.7, 0.85, 1.0))
+"""Where the logistic log-determinant is bounded by tangents; the best of these bounds is used."""
+
+
+def _bends(ratio: float, touching: tuple[float, ...]) -> list[tuple[float, float]]:
+    """Knots (s, height) of the tangents to ``D(s) = log(1 + ratio s (1 - s))``, a concave function, from s = 0 to 1."""
+    lines = []
+    for u in touching:
+        rise = ratio * (1 - 2 * u) / (1 + ratio * u * (1 - u))
+        lines.append((rise, math.log1p(ratio * u * (1 - u)) - rise * u))
+    knots = [(0.0, lines[0][1])]
+    for (rise, foot), (next_rise, next_foot) in itertools.pairwise(lines):
+        s = (next_foot - foot) / (rise - next_rise)
+        knots.append((s, foot + rise * s))
+    return [*knots, (1.0, 0.0)]
+
+
+def corners(event: Objective, adjacency: Adjacency) -> list[list[Corner]]:
+    r"""The finitely many cases that bound the privacy loss of objective perturbation; each inner list is a bound.
+
+    The loss is at most ``max_g D(g) + q(g)``, q(g) = <b, g>/s^2 + ||g||^2/(2 s^2), over the differences g of gradients
+    that the differing record(s) can have. q is convex and D has a piecewise linear majorant, so corners suffice, and
+    each corner's q is the privacy loss of a Gaussian mechanism:
+
+    .. math:: \delta(\epsilon) \le \sum_j n_j \, \delta_{Gauss}(\epsilon - D_j; \mu_j)
+
+    * logistic: g = s v, 0 <= s <= 1, with Hessian trace 4 t s(1-s), so D(s) = log(1 + 4t s(1-s)/Lambda) vanishes where the gradient
+      is largest: tangents to D give the majorant;
+    * monotone: g = s v, 0 <= s <= 1; two-sided: g = s v, -1 <= s <= 1; simplex: g in conv{0, e_j - e_y} x; D constant.
+
+    Replace-one takes all pairs of corners. The proof is on the docs' page "Objective perturbation".
     """
-    if adjacency == "add-remove":
-        return objective_delta(mu, epsilon, directions)
-    if directions == 1 and epsilon >= mu**2 / 2 + math.sqrt(3) * mu:
-        return objective_delta(mu, epsilon, 1)
-    return objective_delta(mu, epsilon, 2 * directions)
+    one = adjacency == "add-remove"
+    offset = log_determinant(event)
+    if event.geometry == "logistic":
+        ratio = 4 * event.trace / event.regularization
+        return [
+            [
+                Corner(1, height, s + other)
+                for s, height in _bends(ratio, touching)
+                for other in ((0,) if one else (0, 1))
+            ]
+            for touching in TANGENTS
+        ]
+    if event.geometry == "monotone":
+        return [[Corner(1, offset, 1.0)] if one else [Corner(1, offset, 2.0), Corner(2, offset, 1.0)]]
+    if event.geometry == "two-sided":
+        return [[Corner(2, offset, 1.0)] if one else [Corner(4, offset, 2.0)]]
+    others = event.outputs - 1
+    if one:
+        return [[Corner(others, offset, 1.0)]]
+    far = Corner(others * (others - 1), offset, math.sqrt(3.0))
+    return [[Corner(others, offset, 2.0), far, Corner(2 * others, offset, 1.0)]]
+
+
+def objective_delta(event: Objective, epsilon: float, adjacency: Adjacency) -> float:
+    """delta(epsilon) of objective perturbation with Gaussian noise: the best sum over :func:`corners`.
+
+    Two refinements: for two-sided slopes under replace-one the four corners have norms ``m cos`` and ``m sin`` of one
+    angle, and delta is convex in m^2 while ``epsilon^2 >= m^2 + m^4/4``, so two full corners bound all four. Several
+    independent models have too many corners: their gradients' subspace gives a chi bound instead.
+    """
+    unit = event.slope / event.scale
+    left = epsilon - log_determinant(event)
+    if event.outputs > 1 and event.geometry != "simplex":
+        factor = 1 if adjacency == "add-remove" else 2
+        return chi_delta(factor * math.sqrt(event.outputs) * unit, left, factor * event.outputs)
+    full = 2 * unit
+    if event.geometry == "two-sided" and adjacency == "replace-one" and left > 0 and left**2 >= full**2 + full**4 / 4:
+        return min(1.0, 2 * gaussian_delta(full, left))
+    bounds = (
+        sum(c.count * gaussian_delta(c.norm * unit, epsilon - c.offset) for c in cases)
+        for cases in corners(event, adjacency)
+    )
+    return min(1.0, *bounds)
 
 
 @dataclass(frozen=True)
@@ -134,7 +214,11 @@ def _pure(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
         if isinstance(event, Sphere):
             total += _covered(event.sensitivity.under(adjacency), adjacency) / event.scale
         elif isinstance(event, Objective):
-            total += (1 if adjacency == "add-remove" else 2) * event.gradient / event.scale + event.determinant
+            unit = event.slope * math.sqrt(1 if event.geometry == "simplex" else event.outputs) / event.scale
+            single = event.geometry == "logistic" and event.outputs == 1
+            whole = [[Corner(1, log_determinant(event), 1.0 if adjacency == "add-remove" else 2.0)]]
+            bounds = corners(event, adjacency) if single else whole
+            total += min(max(c.offset + c.norm * unit for c in cases) for cases in bounds)
     # Among all pure mechanisms randomised response has the largest delta at a smaller epsilon (Kairouz et al. 2015).
     return _Curve(
         lambda e: 0.0 if e >= total else -math.expm1(e - total) / (1 + math.exp(-total)),
@@ -144,13 +228,10 @@ def _pure(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
 
 def _objective(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     (main,) = (event for event in events if isinstance(event, Objective))
-    mu = (1 if adjacency == "add-remove" else 2) * main.gradient / main.scale
     extra = _mu(events, adjacency)
     share = 8 * extra + extra**2 / 2
     rest = gaussian_delta(extra, share) if extra else 0.0
-    return _Curve(
-        lambda e: _UP * objective_loss_delta(mu, e - main.determinant - share, main.directions, adjacency) + rest
-    )
+    return _Curve(lambda e: _UP * objective_delta(main, e - share, adjacency) + rest)
 
 
 def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
@@ -195,7 +276,14 @@ def _subset(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     mu = _mu(events, adjacency)
     if mu:
         accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
-    return _Curve(lambda e: float(accountant.get_delta(e)), lambda d: float(accountant.get_epsilon(d)))
+    # A random subset never costs more than all records (the hockey-stick divergence is jointly convex), and the Renyi bound
+    # for large subsets is looser than that: take the smaller.
+    factor = sum(e.count * (2 * e.clip / e.scale) ** 2 for e in events if isinstance(e, SubsetGaussian))
+    plain = _gdp(math.sqrt(mu**2 + factor))
+    return _Curve(
+        lambda e: min(plain.delta(e), float(accountant.get_delta(e))),
+        lambda d: min(plain.epsilon(d), float(accountant.get_epsilon(d))),
+    )
 
 
 def _gdp(mu: float) -> _Curve:
@@ -250,8 +338,3 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if _UP * gaussian_delta(middle, epsilon) <= delta else (low, middle)
     return low
-
-
-def normal_tail(x: float) -> float:
-    """P(Z > x) for a standard normal Z."""
-    return float(ndtr(-x))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import importlib.util
 import itertools
 import os
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -66,8 +67,8 @@ def load(
 ) -> Dataset:
     """Load a data set from its stored files.
 
-    ``split`` takes one part of a set with an official split (None: both, training first). ``complete`` drops records with
-    a missing cell. ``rows`` draws that many records without replacement with the stated seed, in the file's order.
+    ``split`` takes one part of a set with an official split (None: both, training first). ``complete`` drops records
+    with a missing cell. ``rows`` draws that many records without replacement with the seed, in the file's order.
 
     Edges: a file that is absent, or differs from its checksum (``verify``), raises and says which file to put where.
     """
@@ -102,7 +103,7 @@ class _Recipe:
     source: str
     licence: str
     citation: str
-    columns: tuple[str, ...] = ()
+    columns: Callable[[], tuple[str, ...]] | None = None
     delimiter: str = ","
 
 
@@ -131,13 +132,13 @@ def _stored(file: str, verify: bool) -> Path:
     path = next((folder / file for folder in folders if (folder / file).is_file()), None)
     if path is None:
         raise FileNotFoundError(
-            f"Put the file {file} into {folders[0]}, or set the environment variable TACIT_DATA to the folder that holds it."
+            f"Put the file {folders[0] / file} in place, or set TACIT_DATA to the folder that holds {file}."
         )
     if verify:
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         check(
-            digest == _SHA256[file],
+            digest == _SHA256[path.name],
             f"The file {path} differs from the published one; replace it, or pass verify=False.",
         )
     return path
@@ -148,26 +149,54 @@ def _read_text(recipe: _Recipe, paths: list[Path]) -> Table:
     return _delimited(recipe, paths[0], {column.name for column in schema.columns if isinstance(column, Number)})
 
 
-def _delimited(recipe: _Recipe, path: Path, numbers: Container[str], wanted: Container[str] | None = None) -> Table:
-    """Columns of a delimited file: numbers as float64, the others as stripped text; other lines are no records."""
+def _delimited(recipe: _Recipe, path: Path, numbers: Collection[str], wanted: Collection[str] = ()) -> Table:
+    """Columns of a delimited file: numbers as float64, the others as stripped text; other lines are no records.
+
+    With pyarrow installed (the extra ``parquet``) this is three to ten times faster than with the standard library.
+    """
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="") as stream:
         lines = csv.reader(stream, delimiter=recipe.delimiter)
-        columns = recipe.columns or tuple(next(lines))
-        records = (line for line in lines if len(line) == len(columns))
-        chunks = []
-        while chunk := list(itertools.islice(records, 2**16)):
-            cells = zip(columns, zip(*chunk, strict=True), strict=True)
-            chunks.append(
-                {
-                    column: np.array([_float(cell) for cell in texts])
-                    if column in numbers
-                    else np.array([cell.strip() for cell in texts], dtype=object)
-                    for column, texts in cells
-                    if wanted is None or column in wanted
-                }
-            )
-    return {column: np.concatenate([part[column] for part in chunks]) for column in chunks[0]}
+        columns = recipe.columns() if recipe.columns else tuple(next(lines))
+        kept = [column for column in columns if not wanted or column in wanted]
+        if importlib.util.find_spec("pyarrow"):
+            cells = _arrow_cells(recipe, path, columns, {column: column in numbers for column in kept})
+        else:
+            cells = _plain_cells(lines, columns, kept, numbers)
+    return {
+        column: cells[column] if column in numbers else np.array([text.strip() for text in cells[column]], dtype=object)
+        for column in kept
+    }
+
+
+def _arrow_cells(recipe: _Recipe, path: Path, columns: Sequence[str], kept: Mapping[str, bool]) -> dict[str, Any]:
+    from pyarrow import csv as arrow
+
+    table = arrow.read_csv(
+        path,
+        arrow.ReadOptions(column_names=columns, skip_rows=0 if recipe.columns else 1),
+        arrow.ParseOptions(delimiter=recipe.delimiter, invalid_row_handler=lambda row: "skip"),
+        arrow.ConvertOptions(
+            include_columns=list(kept),
+            column_types={column: "float64" if number else "string" for column, number in kept.items()},
+            null_values=["", "?"],
+        ),
+    )
+    return {column: table[column].to_numpy() for column in kept}
+
+
+def _plain_cells(
+    lines: Iterable[list[str]], columns: Sequence[str], kept: Collection[str], numbers: Collection[str]
+) -> dict[str, Any]:
+    records = (line for line in lines if len(line) == len(columns))
+    parts: dict[str, list[NDArray[Any]]] = {column: [] for column in kept}
+    while chunk := list(itertools.islice(records, 2**16)):
+        for column, texts in zip(columns, zip(*chunk, strict=True), strict=True):
+            if column in numbers and column in parts:
+                parts[column].append(np.array([_float(text) for text in texts]))
+            elif column in parts:
+                parts[column].append(np.array(texts, dtype=object))
+    return {column: np.concatenate(part) for column, part in parts.items()}
 
 
 def _float(cell: str) -> float:
@@ -187,16 +216,9 @@ def _read_intrusion(recipe: _Recipe, paths: list[Path]) -> Table:
 
 
 def _read_census(recipe: _Recipe, paths: list[Path]) -> Table:
-    """Records with a cell in every column of the schema; pyarrow, where it is installed, reads them three times faster."""
+    """Records with a cell in every column of the schema."""
     wanted = ["AGEP", "SEX", "MAR", "SCHL", "DIS", "NATIVITY", "WKHP", "MV", "TEN", "NP", "PINCP"]
-    try:
-        from pyarrow import csv as arrow
-    except ImportError:
-        table = _delimited(recipe, paths[0], wanted, wanted)
-    else:
-        options = arrow.ConvertOptions(include_columns=wanted, column_types=dict.fromkeys(wanted, "float64"))
-        columns = arrow.read_csv(paths[0], convert_options=options)
-        table = {column: columns[column].to_numpy() for column in wanted}
+    table = _delimited(recipe, paths[0], wanted, wanted)
     keep = ~np.any([np.isnan(cells) for cells in table.values()], axis=0)
     return {column: table[column][keep] for column in wanted}
 
@@ -211,6 +233,10 @@ def _read_images(recipe: _Recipe, paths: list[Path]) -> Table:
 
 def _packaged(name: str) -> Callable[[], Schema]:
     return lambda: Schema.load(SCHEMAS / f"{name}.toml")
+
+
+def _named(name: str) -> tuple[str, ...]:
+    return tuple(column.name for column in _packaged(name)().columns)
 
 
 def _pixel_schema() -> Schema:
@@ -228,11 +254,7 @@ _RECIPES = {
         source=_UCI + "10.24432/C5XW20",
         licence="CC BY 4.0",
         citation="B. Becker and R. Kohavi. Adult. UCI Machine Learning Repository, 1996.",
-        columns=(
-            *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
-            *("relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country"),
-            "income",
-        ),
+        columns=lambda: (*_named("adult"), "income"),
     ),
     "bank_marketing": _Recipe(
         files={"all": ("bank_marketing/bank-additional-full.csv.gz",)},
@@ -251,7 +273,7 @@ _RECIPES = {
         source=_UCI + "10.24432/C51C7N",
         licence="CC BY 4.0",
         citation="S. Stolfo, W. Fan, W. Lee, A. Prodromidis and P. Chan. KDD Cup 1999 Data. UCI KDD Archive, 1999.",
-        columns=(*(column.name for column in _packaged("kddcup99")().columns), "label"),
+        columns=lambda: (*_named("kddcup99"), "label"),
     ),
     "breast_cancer": _Recipe(
         files={"all": ("breast_cancer_wisconsin_original/breast-cancer-wisconsin.data",)},
@@ -260,7 +282,7 @@ _RECIPES = {
         source=_UCI + "10.24432/C5HP4Z",
         licence="CC BY 4.0",
         citation="W. Wolberg. Breast Cancer Wisconsin (Original). UCI Machine Learning Repository, 1990.",
-        columns=("id", *(column.name for column in _packaged("breast_cancer")().columns), "class"),
+        columns=lambda: ("id", *_named("breast_cancer"), "class"),
     ),
     "credit_card_fraud": _Recipe(
         files={"all": ("credit_card_fraud/creditcard_balanced_984.csv.gz",)},
@@ -268,8 +290,8 @@ _RECIPES = {
         schema=_packaged("credit_card_fraud"),
         source="Machine Learning Group, Universite Libre de Bruxelles, and Worldline; balanced subset of 984 records",
         licence="Database Contents License 1.0",
-        citation="A. Dal Pozzolo, O. Caelen, R. Johnson and G. Bontempi. Calibrating probability with undersampling for "
-        "unbalanced classification. IEEE Symposium on Computational Intelligence and Data Mining, 2015.",
+        citation="A. Dal Pozzolo, O. Caelen, R. Johnson and G. Bontempi. Calibrating probability with undersampling "
+        "for unbalanced classification. IEEE Symposium on Computational Intelligence and Data Mining, 2015.",
     ),
     "acs_pums_2024": _Recipe(
         files={"all": ("acs_pums_2024/acs_pums_2024_person.csv.gz",)},
@@ -288,20 +310,20 @@ _RECIPES = {
         schema=_pixel_schema,
         source="The MNIST database of handwritten digits",
         licence="CC BY-SA 3.0 (as usually given)",
-        citation="Y. LeCun, L. Bottou, Y. Bengio and P. Haffner. Gradient-based learning applied to document recognition. "
-        "Proceedings of the IEEE 86, 1998.",
+        citation="Y. LeCun, L. Bottou, Y. Bengio and P. Haffner. Gradient-based learning applied to document "
+        "recognition. Proceedings of the IEEE 86, 1998.",
     ),
 }
 _SHA256 = {
-    "acs_pums_2024/acs_pums_2024_person.csv.gz": "ed2819fc1ea14e89c94179c8c42ed3cf0d943c2e7252936d92df778ef9bd76ec",
-    "adult/adult.data.gz": "c7a2b4716a97f930123e0baf879188d701e798172631a654fc703d4b082907f3",
-    "adult/adult.test.gz": "8a2c1bffa6e7ce5abfa43881ae5e87c4311ebc2b3cd526c9c40a43f19f06f799",
-    "bank_marketing/bank-additional-full.csv.gz": "25ef5a7f820659c9010405d079b068761b9e4a75c232a6271ee6a77fc3de52ae",
-    "breast_cancer_wisconsin_original/breast-cancer-wisconsin.data": "402c585309c399237740f635ef9919dc512cca12cbeb20de5e563a4593f22b64",
-    "credit_card_fraud/creditcard_balanced_984.csv.gz": "02297b39ab3319b9861d257a5a557ada43640be9d77de5c82ab18b245deb01df",
-    "kddcup99/kddcup.data_10_percent.gz": "8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561",
-    "mnist/t10k-images-idx3-ubyte.gz": "1a1a05eab793c14bb050b398624a11b0ffd1a2953baed553b1b9bd079e2a20be",
-    "mnist/t10k-labels-idx1-ubyte.gz": "b91679a0acfe4ba0e50a2437a903084cba1f5f92592b016a25a7dfd00455798b",
-    "mnist/train-images-idx3-ubyte.gz": "0b367032e93c5d0cea0925647cfdb18614af8ee15f83e6f2fc2ad904a6835971",
-    "mnist/train-labels-idx1-ubyte.gz": "1787548bbe0bff1ec2ecdc0ef292b02df999e2d1a6002d27500982c652b17203",
+    "acs_pums_2024_person.csv.gz": "ed2819fc1ea14e89c94179c8c42ed3cf0d943c2e7252936d92df778ef9bd76ec",
+    "adult.data.gz": "c7a2b4716a97f930123e0baf879188d701e798172631a654fc703d4b082907f3",
+    "adult.test.gz": "8a2c1bffa6e7ce5abfa43881ae5e87c4311ebc2b3cd526c9c40a43f19f06f799",
+    "bank-additional-full.csv.gz": "25ef5a7f820659c9010405d079b068761b9e4a75c232a6271ee6a77fc3de52ae",
+    "breast-cancer-wisconsin.data": "402c585309c399237740f635ef9919dc512cca12cbeb20de5e563a4593f22b64",
+    "creditcard_balanced_984.csv.gz": "02297b39ab3319b9861d257a5a557ada43640be9d77de5c82ab18b245deb01df",
+    "kddcup.data_10_percent.gz": "8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561",
+    "t10k-images-idx3-ubyte.gz": "1a1a05eab793c14bb050b398624a11b0ffd1a2953baed553b1b9bd079e2a20be",
+    "t10k-labels-idx1-ubyte.gz": "b91679a0acfe4ba0e50a2437a903084cba1f5f92592b016a25a7dfd00455798b",
+    "train-images-idx3-ubyte.gz": "0b367032e93c5d0cea0925647cfdb18614af8ee15f83e6f2fc2ad904a6835971",
+    "train-labels-idx1-ubyte.gz": "1787548bbe0bff1ec2ecdc0ef292b02df999e2d1a6002d27500982c652b17203",
 }

@@ -19,8 +19,8 @@ from tacit.bounds import row_scales
 from tacit.checks import check, check_positive
 from tacit.fit import fit, prepare
 from tacit.guarantee import Guarantee
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
-from tacit.mechanisms import Mechanism, choose_method
+from tacit.losses import HuberHinge, Logistic, Softmax, Squared, probabilities
+from tacit.mechanisms import Mechanism, choose_method, rules
 from tacit.noise import SeededSource, Source, SystemSource
 from tacit.problem import Problem, Records
 from tacit.types import Adjacency, Array, Budget, Calibration, Loss
@@ -59,8 +59,7 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
     coef_: Array
     intercept_: Any
 
-    def _train(self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...]) -> Array:
-        clip = check_positive("clip", self.clip)
+    def _budget(self, n: int) -> Budget:
         check(
             self.calibration in ("proven", "paper"),
             f"Expected calibration={self.calibration!r} to be 'proven' or 'paper'.",
@@ -69,10 +68,14 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
             check(
                 0 <= self.regularization < math.inf, f"Expected regularization={self.regularization} >= 0 and finite."
             )
-        n = X.shape[0]
         delta = min(n**-1.5, 0.01) if self.delta is None else float(self.delta)
         check(0 <= delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
-        budget = Budget(float(self.epsilon), delta, self.adjacency)
+        return Budget(float(self.epsilon), delta, self.adjacency)
+
+    def _train(
+        self, X: Any, targets: Array, loss: Loss, outputs: int, budget: Budget, assumptions: tuple[str, ...]
+    ) -> Array:
+        clip = check_positive("clip", self.clip)
         source = source_from(self.random_state)
         problem = Problem(
             Records.build(X, targets, clip, INTERCEPT * clip if self.fit_intercept else 0.0), loss, outputs
@@ -117,26 +120,23 @@ class _PrivateClassifier(ClassifierMixin, _PrivateLinear):  # type: ignore[misc]
     classes: Any
     classes_: NDArray[Any]
 
-    def _binary_loss(self) -> Loss:
+    def _loss(self, classes: int, budget: Budget, records: int, features: int) -> Loss:
         raise NotImplementedError
-
-    def _multiclass(self) -> str:
-        return "one-vs-rest"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist."""
         X, y = self._rows(X, y)
         check_classification_targets(y)
         self.classes_, codes, note = _label_codes(y, self.classes)
-        count = len(self.classes_)
+        count, budget = len(self.classes_), self._budget(len(codes))
+        loss = self._loss(count, budget, len(codes), X.shape[1] + bool(self.fit_intercept))
         if count == 2:
-            loss, outputs, targets = self._binary_loss(), 1, 2.0 * codes - 1.0
-        elif self._multiclass() == "softmax":
-            loss, outputs, targets = Softmax(count), count, codes
+            targets, outputs = 2.0 * codes - 1.0, 1
+        elif loss.coupled:
+            targets, outputs = codes, count
         else:
-            loss, outputs = self._binary_loss(), count
-            targets = np.where(codes[:, None] == np.arange(count), 1.0, -1.0)
-        self.coef_ = self._train(X, targets.astype(np.float64), loss, outputs, note)
+            targets, outputs = np.where(codes[:, None] == np.arange(count), 1.0, -1.0), count
+        self.coef_ = self._train(X, targets, loss, outputs, budget, note)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -174,7 +174,8 @@ class LogisticRegression(_PrivateClassifier):
     Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a mechanism with its own
     settings), ``calibration`` ('proven', or 'paper' for the published noise), ``adjacency`` ('replace-one' or 'add-remove'),
     ``clip`` (row norm: longer rows are shrunk to it), ``classes`` (the label set, declared), ``fit_intercept``,
-    ``regularization`` (lambda of the mean objective; None: chosen with the noise), ``multiclass`` ('softmax' or 'one-vs-rest'),
+    ``regularization`` (lambda of the mean objective; None: chosen with the noise), ``multiclass`` ('softmax' or
+    'one-vs-rest'), ``margin`` of the loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0),
     ``random_state`` (None: operating system entropy).
 
     Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
@@ -191,6 +192,7 @@ class LogisticRegression(_PrivateClassifier):
         clip: float = 1.0,
         classes: Any = None,
         multiclass: str = "softmax",
+        margin: float | None = None,
         fit_intercept: bool = True,
         regularization: float | None = None,
         random_state: Any = None,
@@ -203,29 +205,31 @@ class LogisticRegression(_PrivateClassifier):
         self.clip = clip
         self.classes = classes
         self.multiclass = multiclass
+        self.margin = margin
         self.fit_intercept = fit_intercept
         self.regularization = regularization
         self.random_state = random_state
 
-    def _binary_loss(self) -> Loss:
-        return Logistic()
-
-    def _multiclass(self) -> str:
+    def _loss(self, classes: int, budget: Budget, records: int, features: int) -> Loss:
         check(
             self.multiclass in ("softmax", "one-vs-rest"),
             f"Expected multiclass={self.multiclass!r} to be 'softmax' or 'one-vs-rest'.",
         )
-        return self.multiclass
+        size = features * (1 if classes == 2 else classes)
+        self.margin_ = rules.margin(budget, records, size) if self.margin is None else float(self.margin)
+        several = classes > 2 and self.multiclass == "softmax"
+        return Softmax(classes, self.margin_) if several else Logistic(self.margin_)
 
     def predict_proba(self, X: Any) -> Array:
-        """Class probabilities."""
+        """Class probabilities, by the link that belongs to the loss's margin; one-vs-rest ones are normalised."""
         scores = self._scores(X)
         if scores.shape[1] == 1:
-            scores = np.hstack([-0.5 * scores, 0.5 * scores])
-        elif self.multiclass == "one-vs-rest":
-            scores = -np.logaddexp(0.0, -scores)
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+            return probabilities(np.hstack([-0.5 * scores, 0.5 * scores]), self.margin_)
+        if self.multiclass == "softmax":
+            return probabilities(scores, self.margin_)
+        pairs = [probabilities(np.stack([-0.5 * s, 0.5 * s], axis=1), self.margin_)[:, 1] for s in scores.T]
+        chances = np.stack(pairs, axis=1)
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
 class LinearSVC(_PrivateClassifier):
@@ -261,7 +265,7 @@ class LinearSVC(_PrivateClassifier):
         self.regularization = regularization
         self.random_state = random_state
 
-    def _binary_loss(self) -> Loss:
+    def _loss(self, classes: int, budget: Budget, records: int, features: int) -> Loss:
         return HuberHinge(self.smoothing)
 
 
@@ -313,7 +317,9 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
         check(np.issubdtype(np.asarray(y).dtype, np.number), "Expected numbers as targets.")
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         targets = (np.clip(np.asarray(y, dtype=np.float64), low, high) - centre) / half
-        coefficients = self._train(X, targets, Squared(1.0), 1, (f"targets clipped to [{low:g}, {high:g}]",))
+        coefficients = self._train(
+            X, targets, Squared(1.0), 1, self._budget(len(targets)), (f"targets clipped to [{low:g}, {high:g}]",)
+        )
         self.coef_ = half * coefficients[0]
         self.intercept_ = centre + half * float(self.intercept_[0])
         return self

@@ -114,22 +114,27 @@ class Sphere:
 class Objective:
     """The exact minimiser of a sum of losses plus a random linear term ``<b, w>`` and (Lambda/2)||w||^2.
 
-    ``gradient`` bounds one record's gradient norm, ``determinant`` the logarithm of the Hessian determinants' ratio when
-    one record is added, ``directions`` the dimension of the subspace that one record's gradient stays in, whatever w.
-    ``noise`` is 'gaussian' (standard deviation ``scale``) or 'sphere' (density exp(-||b||/scale)).
+    ``slope`` bounds one record's gradient norm in one model and ``trace`` the trace of its Hessian; Lambda is
+    ``regularization``. ``geometry`` says which gradients one record can have, whatever w, as a convex set of corners
+    (see :func:`tacit.accounting.corners`): 'logistic', 'monotone', 'two-sided' or 'simplex'. ``outputs`` counts the
+    classes of a simplex, or the independent models. ``noise`` is 'gaussian' (standard deviation ``scale``) or 'sphere'
+    (density proportional to exp(-||b||/scale)).
     """
 
-    gradient: float
+    slope: float
+    trace: float
+    regularization: float
     scale: float
-    determinant: float
-    directions: int = 1
+    geometry: str
+    outputs: int = 1
     noise: str = "gaussian"
 
     def __post_init__(self) -> None:
-        check_positive("gradient", self.gradient)
-        check_positive("scale", self.scale)
-        check(self.determinant >= 0, f"Expected determinant={self.determinant} >= 0.")
-        check_count("directions", self.directions)
+        for name in ("slope", "trace", "regularization", "scale"):
+            check_positive(name, getattr(self, name))
+        check_count("outputs", self.outputs)
+        kinds = ("logistic", "monotone", "two-sided", "simplex")
+        check(self.geometry in kinds, f"Expected geometry={self.geometry!r} to be one of {', '.join(kinds)}.")
         check(self.noise in ("gaussian", "sphere"), f"Expected noise={self.noise!r} to be 'gaussian' or 'sphere'.")
 
 

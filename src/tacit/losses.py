@@ -49,32 +49,42 @@ class _Scalar:
 
 @dataclass(frozen=True)
 class Logistic(_Scalar):
-    """``log(1 + exp(-y z))`` for y in {-1, +1}. Third derivative at most 1/(6 sqrt 3)."""
+    """``log(1 + exp(margin - y z))`` for y in {-1, +1}. Third derivative at most 1/(6 sqrt 3).
 
+    A margin above zero asks for scores beyond it, as the hinge does. With s the slope's size the curvature is s (1 - s)
+    whatever the margin, so no constant changes; but near z = 0, where a strongly regularised model lives, s grows from 1/2
+    towards 1: more signal for the same noise. Probabilities come from :func:`probabilities`.
+    """
+
+    margin: float = 0.0
     name: str = "logistic"
+    geometry: str = "logistic"
+
+    def __post_init__(self) -> None:
+        check(0 <= self.margin < math.inf, f"Expected margin={self.margin} >= 0 and finite.")
 
     @property
     def lipschitz(self) -> float:
-        """The slope is -y sigma(-y z), below 1."""
+        """The slope is -y s with s = sigma(margin - y z) below 1."""
         return 1.0
 
     @property
     def smoothness(self) -> float:
-        """sigma(1 - sigma) <= 1/4."""
+        """s (1 - s) <= 1/4."""
         return 0.25
 
     def value(self, z: Array, y: Array) -> Array:
         """Loss of each prediction."""
-        return np.asarray(np.logaddexp(0.0, -y * z))
+        return np.asarray(np.logaddexp(0.0, self.margin - y * z))
 
     def slope(self, z: Array, y: Array) -> Array:
         """First derivative in z."""
-        return np.asarray(-y * expit(-y * z))
+        return np.asarray(-y * expit(self.margin - y * z))
 
     def curve(self, z: Array, y: Array, u: Array) -> Array:
         """Second derivative times u."""
-        p = expit(z)
-        return np.asarray(p * (1.0 - p) * u)
+        s = expit(self.margin - y * z)
+        return np.asarray(s * (1.0 - s) * u)
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,7 @@ class HuberHinge(_Scalar):
 
     smoothing: float = 0.5
     name: str = "huber-hinge"
+    geometry: str = "monotone"
 
     def __post_init__(self) -> None:
         check_positive("smoothing", self.smoothing)
@@ -128,6 +139,7 @@ class Squared(_Scalar):
 
     bound: float = 1.0
     name: str = "squared"
+    geometry: str = "two-sided"
 
     def __post_init__(self) -> None:
         check(self.bound > 0, f"Expected bound={self.bound} > 0.")
@@ -158,7 +170,7 @@ class Squared(_Scalar):
 
 @dataclass(frozen=True)
 class Softmax:
-    """Cross-entropy of K scores; y holds class numbers 0 .. K-1.
+    """Cross-entropy of K scores, the true class's lowered by ``margin``; y holds class numbers 0 .. K-1.
 
     The slope is p - e_y: its squared norm is at most (1 - p_y)^2 + (1 - p_y)^2 <= 2, and its entries add to zero, so it
     lives in K - 1 directions. The second derivative diag(p) - p p^T has largest eigenvalue at most 1/2 and
@@ -166,10 +178,18 @@ class Softmax:
     """
 
     classes: int
+    margin: float = 0.0
     name: str = "softmax"
+    geometry: str = "simplex"
 
     def __post_init__(self) -> None:
         check(self.classes >= 2, f"Expected classes={self.classes} >= 2.")
+        check(0 <= self.margin < math.inf, f"Expected margin={self.margin} >= 0 and finite.")
+
+    def _lowered(self, z: Array, y: Array) -> Array:
+        lowered = z.copy()
+        lowered[np.arange(len(z)), y.astype(np.intp).ravel()] -= self.margin
+        return lowered
 
     @property
     def lipschitz(self) -> float:
@@ -198,16 +218,32 @@ class Softmax:
 
     def value(self, z: Array, y: Array) -> Array:
         """Loss of each row, as a column."""
+        z = self._lowered(z, y)
         picked = np.take_along_axis(z, y.astype(np.intp).reshape(-1, 1), axis=1)
         return np.asarray(logsumexp(z, axis=1, keepdims=True) - picked)
 
     def slope(self, z: Array, y: Array) -> Array:
         """Gradient in the scores of each row."""
-        p = np.asarray(softmax(z, axis=1))
+        p = np.asarray(softmax(self._lowered(z, y), axis=1))
         p[np.arange(len(z)), y.astype(np.intp).ravel()] -= 1.0
         return p
 
     def curve(self, z: Array, y: Array, u: Array) -> Array:
         """Second derivative of each row times the rows of u."""
-        p = softmax(z, axis=1)
+        p = softmax(self._lowered(z, y), axis=1)
         return np.asarray(p * (u - (p * u).sum(axis=1, keepdims=True)))
+
+
+def probabilities(scores: Array, margin: float) -> Array:
+    r"""Class probabilities from the scores of a model trained with a margin a.
+
+    The expected loss at scores z is stationary when the class probabilities satisfy
+    ``eta_j = sum_y eta_y p_j(z - a e_y)``; detailed balance solves this: with u = e^z,
+
+    .. math:: \eta_j \propto u_j \left(\sum_k u_k - (1 - e^{-a}) u_j\right)
+
+    For a = 0 it is softmax; the order of the classes is that of the scores for every a.
+    """
+    u = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = u * (u.sum(axis=1, keepdims=True) + math.expm1(-margin) * u)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -113,9 +113,9 @@ class Records:
         """The block's part of ``sum_i c_i x_i x_i^T`` for one column of curvatures c."""
         scaled = curves * self.scales[rows]
         weights = (scaled * self.scales[rows])[:, None]
-        weighted = block.multiply(weights).tocsr() if sparse.issparse(block) else block * weights
-        inner: Any = block.T @ weighted
-        dense = np.asarray(inner.toarray() if sparse.issparse(inner) else inner, dtype=np.float64)
+        thin = bool(sparse.issparse(self.matrix))
+        inner = block.T @ (block.multiply(weights).tocsr() if thin else block * weights)
+        dense = np.asarray(inner.toarray() if thin else inner, dtype=np.float64)
         if not self.intercept:
             return dense
         side = self.intercept * np.asarray(block.T @ scaled).reshape(-1, 1)
@@ -143,7 +143,8 @@ class Problem:
     @property
     def facts(self) -> Facts:
         """The public facts about this problem."""
-        return Facts(self.records.count, self.records.features, self.outputs, self.records.radius, self.loss)
+        records = self.records
+        return Facts(records.count, records.features, self.outputs, records.radius, self.loss, bool(records.intercept))
 
     def start(self) -> Array:
         """The all-zero parameter matrix."""

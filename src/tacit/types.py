@@ -62,6 +62,10 @@ class Loss(Protocol):
         """The loss's name, as it stands in guarantees and tables."""
 
     @property
+    def geometry(self) -> str:
+        """Which slopes one record can have: 'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.accounting`)."""
+
+    @property
     def lipschitz(self) -> float:
         """Largest Euclidean norm of the slope of one record (of one column, for scalar losses)."""
 
@@ -104,7 +108,7 @@ class Facts:
     outputs: int
     radius: float
     loss: Loss
-    target_bound: float = 1.0
+    intercept: bool = False
 
     @property
     def models(self) -> int:

@@ -86,7 +86,6 @@ class ObjectivePerturbation:
             refuse("Objective perturbation needs regularization > 0; leave it out to have it chosen.")
         if strong < least * (1 - 1e-9):
             refuse(f"Kifer et al. 2012 need regularization >= {least / facts.records:.6g} here.")
-        determinant = log_determinant(facts, strong)
         gap = rounding_slack(facts) * facts.gradient
         theorem = "objective" if self.noise == "gaussian" else "objective-pure"
 
@@ -94,8 +93,15 @@ class ObjectivePerturbation:
             return 2 * (TOLERANCE * scale + gap) / (strong * POLISH * min(1.0, facts.gradient / scale))
 
         def released(scale: float) -> tuple[Event, ...]:
-            directions = facts.models * facts.loss.directions
-            main = Objective(facts.gradient, scale, determinant, directions, self.noise)
+            main = Objective(
+                facts.radius * facts.loss.lipschitz,
+                facts.radius**2 * facts.loss.trace,
+                strong,
+                scale,
+                facts.loss.geometry,
+                facts.outputs,
+                self.noise,
+            )
             out = polish(scale)
             moved = 2 * (TOLERANCE * scale + gap) / strong + grid_slack(out, facts.size)
             hidden = Sensitivity(moved, moved)
@@ -124,10 +130,3 @@ class ObjectivePerturbation:
             least = facts.curvature / math.expm1(budget.epsilon / 4)
             refuse(f"Chaudhuri et al. 2011 need regularization >= {least / facts.records:.6g} at this epsilon.")
         return 2 * facts.gradient / left
-
-
-def log_determinant(facts: Facts, strong: float) -> float:
-    """Largest log ratio of Hessian determinants when one record is added: ``k log(1 + tr/(k Lambda))``."""
-    rank = facts.models * facts.loss.directions
-    trace = facts.models * facts.loss.trace * facts.radius**2
-    return rank * math.log1p(trace / (rank * strong))

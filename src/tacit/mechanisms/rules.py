@@ -50,9 +50,25 @@ def output_time(budget: Budget, facts: Facts) -> float:
 
 
 def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
-    """Lambda for objective perturbation: enough for the determinant to cost a tenth of epsilon, and for the noise."""
-    determinant = 10 * facts.curvature * facts.loss.directions * facts.models / min(budget.epsilon, 1e3)
-    return max(determinant, 0.1 * spread(budget, facts, noise) / NORM, 1e-3)
+    """Lambda for objective perturbation: ``S R^2 / (epsilon (1 + epsilon))`` times the models and directions.
+
+    At small epsilon the determinant then costs next to nothing (its share vanishes altogether from Lambda = R^2/epsilon on,
+    for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty.
+    """
+    factor = 1.25 if budget.adjacency == "add-remove" else 2.5
+    epsilon = min(budget.epsilon, 1e3)
+    steep = max(1.0, 4 * facts.loss.trace * facts.models)
+    return factor * steep * facts.radius**2 / (epsilon * (1 + epsilon))
+
+
+def margin(budget: Budget, records: int, size: int) -> float:
+    """The margin of the logistic losses: 2 where noise rules, falling to 0 (plain logistic regression) as it fades.
+
+    ``mu n / (S sqrt(size))`` is the size of a sum of aligned gradients over that of its noise.
+    """
+    factor = 1.0 if budget.adjacency == "add-remove" else 2.0
+    signal = mu(budget) * records / (factor * math.sqrt(size))
+    return 2.0 / (1.0 + signal / 1e4) if budget.private else 0.0
 
 
 @dataclass(frozen=True)
@@ -86,4 +102,4 @@ def prefer(budget: Budget, facts: Facts) -> str:
     """The method that 'auto' stands for."""
     if facts.loss.name == "squared":
         return "statistics" if facts.features <= 1000 else "gradient"
-    return "gradient"
+    return "objective"

@@ -1,15 +1,16 @@
-r"""Sufficient statistics for the squared loss: release ``A = sum x x^T`` and ``c = sum y x`` once, then solve.
+r"""Sufficient statistics for the squared loss: release all moments once, then solve; the rest is post-processing.
 
-A is vectorised isometrically (off-diagonal entries times sqrt 2): noise N(0, s_A^2) on its diagonal and
-N(0, s_A^2/2) off it, symmetric; c gets N(0, s_c^2). In units of the noise one record contributes
-``phi = (x x^T / s_A, y x / s_c)``. With a = R^4/s_A^2 and b = R^2 B^2/s_c^2:
+In units R = B = 1 one record contributes ``phi = (sqrt p x x^T, sqrt q x, sqrt r y x, sqrt s y, sqrt k)``: second moments, means, cross
+moments, the target's mean and the count, each weighted by how precisely it is wanted; the symmetric matrix is
+vectorised isometrically (off-diagonal entries times sqrt 2). All coordinates get the same Gaussian noise.
 
-* add-remove: ``||phi||^2 <= a + b``;
-* replace-one: ``||phi - phi'||^2 = ||phi||^2 + ||phi'||^2 - 2 (u^2/s_A^2 + y y' u/s_c^2)`` with u = x.x', whose last term is smallest
-  at ``|u| = min(R^2, B^2 s_A^2/(2 s_c^2))``, so it is at most ``2a + 2b + b^2/(2a)`` if b <= 2a, else ``4b``.
-  (The two worst cases taken apart would give 2a + 4b: they cannot happen together.)
+* add-remove: ``||phi||^2 <= p + q + r + s + k``;
+* replace-one (the count is public, k = 0): with T = x.x' and unit rows (shorter rows can be completed to unit length in
+  fresh dimensions, which leaves T and raises everything else), ``||phi - phi'||^2 = 2p(1 - T^2) + 2q(1 - T) + 2r(1 - y y' T) +
+  s(y - y')^2`` for targets at +-1 (it is convex in them), so the largest value over T is, for y = y' and y = -y',
+  ``2p + 2(q + r) + (q + r)^2/(2p)`` and ``2p + 2(q + r) + (q - r)^2/(2p) + 4s``.
 
-All that follows is post-processing, the choice of the ridge strength among many included.
+The default weights (1, 1/2, 1/2, 1/2, 1/2) give 6 for replace-one; the worst cases taken apart would give 8.
 """
 
 from __future__ import annotations
@@ -21,78 +22,158 @@ import numpy as np
 
 from tacit.calibrate import smallest_scale
 from tacit.events import Event, Gaussian, Sensitivity
-from tacit.noise import Source, gaussian, grid_slack, release
+from tacit.noise import Source, add_gaussian, grid_slack
 from tacit.problem import Problem, rounding_slack
-from tacit.types import Array, Budget, Calibration, Facts, Site
-
-RATIO = 1.0
-"""b/a: how the budget is shared between second moments and cross moments."""
+from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site
 
 
-def joint_sensitivity(ratio: float) -> Sensitivity:
-    """Sensitivities of phi in units where a = 1 and b = ratio."""
-    replaced = 2 + 2 * ratio + ratio**2 / 2 if ratio <= 2 else 4 * ratio
-    return Sensitivity(math.sqrt(1 + ratio), math.sqrt(replaced))
+@dataclass(frozen=True)
+class Weights:
+    """Precision weights of second moments, means, cross moments, the target's mean and the count."""
+
+    second: float = 1.0
+    mean: float = 0.5
+    cross: float = 0.5
+    target: float = 0.5
+    count: float = 0.5
+
+    def sensitivity(self) -> Sensitivity:
+        """Of the weighted moments, in units R = B = 1."""
+        p, q, r, s = self.second, self.mean, self.cross, self.target
+        same = 2 * p + 2 * (q + r) + (q + r) ** 2 / (2 * p) if q + r <= 2 * p else 4 * (q + r)
+        opposite = 2 * p + 2 * (q + r) + (q - r) ** 2 / (2 * p) if abs(q - r) <= 2 * p else 4 * max(q, r)
+        return Sensitivity(math.sqrt(p + q + r + s + self.count), math.sqrt(max(same, opposite + 4 * s)))
+
+
+SLOPE_ONLY = Weights(mean=0.0, target=0.0, count=0.0)
+"""Without an intercept the means are not released."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over records of x x^T, x, y x, y and 1, in units R = B = 1."""
+
+    second: Array
+    mean: Array
+    cross: Array
+    target: float
+    count: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> Moments:
+        """One pass over the records; rows without the intercept's constant."""
+        records, d = problem.records, problem.records.matrix.shape[1]
+        size, bound = records.features, problem.loss.lipschitz / 2
+        second, cross = np.zeros((size, size)), np.zeros((size, 1))
+        for block, rows in records.blocks():
+            targets = records.targets[rows]
+            second += records.hessian(block, rows, np.ones(len(targets)))
+            cross += records.gather(block, rows, targets)
+        radius, c = records.clip, records.intercept
+        mean = second[:d, d] / (c * radius) if c else np.zeros(d)
+        target = float(cross[d, 0]) / (c * bound) if c else 0.0
+        return cls(second[:d, :d] / radius**2, mean, cross[:d, 0] / (radius * bound), target, float(records.count))
+
+    def pack(self, weights: Weights) -> Array:
+        """The weighted vector phi summed over records."""
+        parts = [np.diag(self.second), math.sqrt(2) * self.second[np.triu_indices(len(self.cross), 1)]]
+        blocks = [
+            math.sqrt(weights.second) * np.concatenate(parts),
+            math.sqrt(weights.mean) * self.mean,
+            math.sqrt(weights.cross) * self.cross,
+            np.array([math.sqrt(weights.target) * self.target, math.sqrt(weights.count) * self.count]),
+        ]
+        return np.concatenate(blocks)
+
+    @classmethod
+    def unpack(cls, vector: Array, weights: Weights, d: int) -> Moments:
+        """The moments that :meth:`pack` laid out; blocks of weight zero come back as zero."""
+        half = d * (d + 1) // 2
+        second = np.zeros((d, d))
+        second[np.triu_indices(d, 1)] = vector[d:half] / math.sqrt(2 * weights.second)
+        second = second + second.T + np.diag(vector[:d] / math.sqrt(weights.second))
+        rest = vector[half:] / np.sqrt([weights.mean or math.inf] * d + [weights.cross] * d + [
+            weights.target or math.inf, weights.count or math.inf])  # fmt: skip
+        return cls(second, rest[:d], rest[d : 2 * d], float(rest[2 * d]), float(rest[2 * d + 1]))
 
 
 @dataclass(frozen=True)
 class StatisticsPlan:
-    """Calibrated moments. ``scale`` is the noise in units where one record's second moment has norm at most 1."""
+    """Calibrated moments; ``scale`` is the noise of every weighted coordinate."""
 
+    weights: Weights
+    adjacency: Adjacency
     scale: float
-    moment_scale: float
-    cross_scale: float
-    regularization: float | None
+    regularization: float
     events: tuple[Event, ...]
     theorem: str
     assumptions: tuple[str, ...]
 
     def run(self, problem: Problem, source: Source) -> Array:
-        """One pass for the moments, one release, then the solve."""
-        moments, cross = second_moments(problem)
-        size = len(cross)
-        if self.scale:
-            upper = np.triu_indices(size, 1)
-            flat = np.concatenate([np.diag(moments), math.sqrt(2) * moments[upper]]) / self.moment_scale
-            noisy = release(
-                np.concatenate([flat, cross[:, 0] / self.cross_scale]), 1.0, gaussian(source, (len(flat) + size,))
-            )
-            moments = np.diag(noisy[:size] * self.moment_scale)
-            moments[upper] = noisy[size : len(flat)] * (self.moment_scale / math.sqrt(2))
-            moments = moments + np.triu(moments, 1).T
-            cross = noisy[len(flat) :, None] * self.cross_scale
-        return ridge(moments, cross, self.moment_scale, self.cross_scale, self.regularization)
+        """One pass, one release, one solve."""
+        moments, d = Moments.of(problem), problem.records.matrix.shape[1]
+        released = add_gaussian(moments.pack(self.weights), self.scale, source)
+        noisy = Moments.unpack(released, self.weights, d)
+        count = float(problem.records.count) if self.adjacency == "replace-one" else max(noisy.count, 1.0)
+        if not self.weights.count:
+            count = float(problem.records.count)
+        slope, constant = solve(noisy, count, self.scale, self.weights, self.regularization)
+        bound, records = problem.loss.lipschitz / 2, problem.records
+        column = bound * slope / records.clip
+        return (
+            np.append(column, bound * constant / records.intercept)[:, None] if records.intercept else column[:, None]
+        )
 
 
-def second_moments(problem: Problem) -> tuple[Array, Array]:
-    """``sum x x^T`` and ``sum y x`` over the design, in one pass."""
-    records = problem.records
-    moments = np.zeros((records.features, records.features))
-    cross = np.zeros((records.features, 1))
-    for block, rows in records.blocks():
-        targets = records.targets[rows]
-        moments += records.hessian(block, rows, np.ones(len(targets)))
-        cross += records.gather(block, rows, targets)
-    return moments, cross
+def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: float) -> tuple[Array, float]:
+    r"""Least squares from noisy moments, aware of their noise; never with a negative eigenvalue.
 
-
-def ridge(moments: Array, cross: Array, moment_scale: float, cross_scale: float, strength: float | None) -> Array:
-    """Solve in the eigenbasis of the noisy moments, never with an eigenvalue below the noise."""
-    values, vectors = np.linalg.eigh(moments)
-    floor = 1.5 * moment_scale * math.sqrt(2 * len(cross))
-    lifted = np.maximum(values, 0.0) + max(floor, strength or 0.0, 1e-9)
-    return np.asarray(vectors @ ((vectors.T @ cross) / lifted[:, None]))
+    The means are shrunk by their known noise and the system is centred. Eigenvalues of the centred second moments that
+    stand out of the noise (by more than its edge, s sqrt(2d)) are kept, the bulk is shrunk towards its mean, and the
+    solution in each eigendirection is the posterior mean of an errors-in-variables model,
+    ``w_i = l tau g_i / (l^2 tau + v0 + v1 tau + 0.1 l)``, averaged over the prior variance tau by its marginal likelihood. Where l is far
+    above the noise this is plain least squares, where it is far below it is zero.
+    """
+    d = len(moments.cross)
+    noise = [scale / math.sqrt(w) if w else 0.0 for w in (weights.second, weights.mean, weights.cross, weights.target)]
+    s1, s2, s3, s4 = noise
+    middle = float(np.clip(moments.target / n * 0.1 / (0.1 + (s4 / n) ** 2), -1, 1))
+    centre = moments.mean / n
+    centre = centre * max(1 - d * (s2 / n) ** 2 / max(float(centre @ centre), 1e-300), 0.0)
+    centre = centre / max(1.0, float(np.linalg.norm(centre)))
+    long = float(centre @ centre)
+    values, vectors = np.linalg.eigh(moments.second - n * np.outer(centre, centre))
+    pull = vectors.T @ (moments.cross - n * middle * centre)
+    mean = float(values.mean())
+    mean_noise = s1**2 / d + 4 * s2**2 * long / d**2
+    spread_noise = s1**2 * (d * (d + 1) / 2 - 1) + s2**2 * long * (d + 1)
+    spread = max(float(((values - mean) ** 2).sum()) - spread_noise, 2 * d * s1**2)
+    share = spread_noise / max(spread_noise + spread, 1e-300)
+    bulk = (1 - share) * (values - mean) + min(max(mean, 0.0), n / d)
+    lifted = np.maximum(np.where(values - mean > s1 * math.sqrt(2 * d), values, bulk), 0.0) + strength
+    if not scale:  # no noise to allow for: plain (ridge) least squares
+        exact = np.where(lifted > 1e-12 * n, pull / np.maximum(lifted, 1e-300), 0.0)
+        return np.asarray(vectors @ exact), middle - float(centre @ (vectors @ exact))
+    v0 = s3**2 + s2**2 * middle**2 + s4**2 * long / d
+    v1 = spread_noise * (1 - share) / d + 2 * mean_noise
+    total = max(float(lifted.sum()), d * math.sqrt(mean_noise), 1e-12 * n)
+    tau = n / total * np.logspace(-8, 0, 93)[:, None]
+    variance = lifted**2 * tau + v0 + v1 * tau + 0.1 * max(1 - middle**2, 0.05) * lifted + 1e-300
+    misfit = 0.5 * (np.log(variance) + pull**2 / variance).sum(axis=1)
+    belief = np.exp(misfit.min() - misfit)[:, None]
+    slope = vectors @ ((belief / belief.sum() * lifted * tau / variance).sum(axis=0) * pull)
+    return np.asarray(slope), middle - float(centre @ slope)
 
 
 @dataclass(frozen=True)
 class SufficientStatistics:
-    """Sufficient-statistics perturbation; ``ratio`` shares the budget between cross and second moments."""
+    """Sufficient-statistics perturbation. ``weights`` None: the default, with or without an intercept."""
 
-    ratio: float = RATIO
+    weights: Weights | None = None
     site: Site = "objective"
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
-        """The squared loss, whose minimiser depends on the records through two sums."""
+        """The squared loss, whose minimiser depends on the records through sums."""
         if facts.loss.name != "squared":
             return f"Sufficient statistics need the squared loss; {facts.loss.name} has none. Use method='gradient'."
         if calibration == "paper":
@@ -102,22 +183,20 @@ class SufficientStatistics:
     def calibrate(
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> StatisticsPlan:
-        """One joint Gaussian mechanism in whitened units."""
-        bound = facts.loss.lipschitz / 2
-        base = joint_sensitivity(self.ratio).times(1 + rounding_slack(facts))
-        count = facts.features * (facts.features + 3) // 2
+        """One joint Gaussian mechanism."""
+        weights = self.weights or (Weights() if facts.intercept else SLOPE_ONLY)
+        base = weights.sensitivity().times(1 + rounding_slack(facts))
+        size = (facts.features + 1) * (facts.features + 4) // 2
 
         def released(scale: float) -> tuple[Event, ...]:
-            return (Gaussian(base.plus(grid_slack(1.0, count) * scale), scale),)
+            return (Gaussian(base.plus(grid_slack(scale, size)), scale),)
 
         scale = smallest_scale(released, budget)
-        words = (f"targets within {bound:g}", f"cross to second moments' share of the budget {self.ratio:g}")
-        return StatisticsPlan(
-            scale,
-            scale * facts.radius**2,
-            scale * facts.radius * bound / math.sqrt(self.ratio),
-            None if regularization is None else regularization * facts.records,
-            released(scale) if scale else (),
-            "statistics",
-            words,
+        words = (
+            f"targets within {facts.loss.lipschitz / 2:g} of their middle (after scaling)",
+            f"moments weighted {weights}",
         )
+        return StatisticsPlan(
+            weights, budget.adjacency, scale, (regularization or 0.0) * facts.records / facts.radius**2,
+            released(scale) if scale else (), "statistics", words,
+        )  # fmt: skip
