@@ -19,7 +19,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tacit.bounds import Category, Number, Schema, SchemaEncoder, Target, row_norms, row_scales
+from tacit.bounds import Category, Number, Schema, SchemaEncoder, Target
+from tacit.rows import row_norms, row_scales
 
 TOML = """
 missing = ["", "?", "-9"]

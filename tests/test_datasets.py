@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tacit import datasets
-from tacit.bounds import Number, Schema, row_norms
+from tacit.bounds import Number, Schema
+from tacit.rows import row_norms
 
 # Rows, encoded columns and balance as the data sets' documentation states them.
 DOCUMENTED = {

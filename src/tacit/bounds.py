@@ -6,12 +6,11 @@ record and on the schema alone, so a changed record changes its own row, and nev
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,99 +19,27 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from tacit.checks import check, check_positive
+from tacit.rows import row_scales
 from tacit.types import Array
 
 Value = str | int | float | bool
 _BLOCK = 2**17
+LAYOUTS = ("auto", "rows", "box")
 _NUMERIC = (str, bytes, int, float, Decimal, Fraction, np.integer, np.floating, np.bool_)
 _WHOLE = re.compile(r"([+-]?\d+)\.0*")
 
 
-def row_norms(X: Any) -> Array:
-    """Euclidean norm of every row of a dense array or a CSR matrix, without a copy of it.
-
-    Edges: right to d+8 ulps from denormals to 1e308; ``inf`` where the norm itself overflows; NaN or infinity raise.
-    """
-    mantissas, exponents = _row_sizes(X)
-    with np.errstate(over="ignore", under="ignore"):
-        norms: Array = np.ldexp(mantissas, exponents)
-    return norms
-
-
-def row_scales(X: Any, clip: float) -> Array:
-    """Multipliers s_i = min(1, clip / ||x_i||), rounded so that ||s_i x_i|| <= clip holds in floating point.
-
-    The limit is lowered by d+8 ulps, which pays for rounding in the norm, in s_i and in the float64 product s_i x_i.
-
-    Edges: a zero row has s_i = 1; NaN or infinity in X raise; float32 rows are to be multiplied in float64.
-    """
-    limit = check_positive("clip", clip)
-    mantissas, exponents = _row_sizes(X)
-    limit *= 1 - (X.shape[1] + 8) * 2.0**-52
-    with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        scales: Array = np.ldexp(limit / mantissas, -exponents)
-    # A scale for a row beyond 1e140 may be denormal, where rounding is coarse: take the neighbour towards zero.
-    np.nextafter(scales, 0.0, out=scales, where=exponents != 0)
-    return np.minimum(scales, 1.0, out=scales)
-
-
-def _row_sizes(X: Any) -> tuple[Array, NDArray[np.intc]]:
-    """Norms as mantissa * 2**exponent, which neither overflows nor underflows; the exponent is 0 for ordinary rows."""
-    check(X.ndim == 2, "Expected X to have two dimensions: one row a record, one column a feature.")
-    check(X.dtype.kind in "biuf", "Expected X to hold numbers; encode other columns with tacit.bounds.Schema.")
-    mantissas = np.zeros(X.shape[0])
-    exponents = np.zeros(X.shape[0], dtype=np.intc)
-    for rows, values, starts in _blocks(X):
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            squares = np.add.reduceat(values * values, starts)
-            ordinary = (squares > 1e-280) & (squares < 1e280)
-            if not ordinary.all():
-                largest = np.maximum.reduceat(abs(values), starts)
-                check(
-                    np.isfinite(largest).all(),
-                    "Expected finite numbers in X, found NaN or infinity; remove or fill them.",
-                )
-                exponents[rows] = np.where(ordinary, 0, np.frexp(largest)[1])
-                shifts = np.repeat(-exponents[rows], np.diff(starts, append=len(values)))
-                squares = np.add.reduceat(np.ldexp(values, shifts) ** 2, starts)
-        mantissas[rows] = np.sqrt(squares)
-    return mantissas, exponents
-
-
-def _blocks(X: Any) -> Iterator[tuple[NDArray[np.intp], Array, NDArray[np.intp]]]:
-    """Blocks of rows that are not empty: their positions, their values in one line, and where each row starts in it."""
-    records, features = X.shape
-    if not sparse.issparse(X):
-        step = max(1, _BLOCK // max(1, features))
-        for start in range(0, records if features else 0, step):
-            dense = np.asarray(X[start : start + step], dtype=np.float64)
-            yield np.arange(start, start + len(dense)), dense.ravel(), np.arange(0, dense.size, features)
-        return
-    matrix: Any = X
-    check(matrix.format == "csr", "Expected a sparse X in CSR format; call X.tocsr().")
-    edges = np.searchsorted(matrix.indptr, np.arange(0, matrix.indptr[-1], _BLOCK))
-    for start, stop in itertools.pairwise(np.unique([*edges, 0, records]).tolist()):
-        first, last = matrix.indptr[[start, stop]]
-        pieces = (matrix.data[first:last], matrix.indices[first:last], matrix.indptr[start : stop + 1] - first)
-        block = sparse.csr_array(pieces, shape=(stop - start, features))
-        if not block.has_canonical_format:  # entries stored twice add up before they are squared
-            block = block.copy()
-            block.sum_duplicates()
-        (filled,) = np.nonzero(np.diff(block.indptr))
-        if len(filled):
-            yield start + filled, np.asarray(block.data, dtype=np.float64), block.indptr[filled].astype(np.intp)
-
-
 @dataclass(frozen=True)
 class Number:
-    """A numeric column with public bounds: (min(max(v, lower), upper) - lower) / (upper - lower).
+    """A numeric column with public bounds: (min(max(v, lower), upper) - lower) / (upper - lower), in [0, 1].
+
+    Centred, it is twice that minus 1, in [-1, 1].
 
     Edges: infinities are clipped to a bound. NaN, None, empty or unreadable text and the schema's markers are missing:
-    with ``missing=True`` they fill a slot of their own and the number is 0, otherwise the number is the midpoint 1/2.
+    with ``missing=True`` they fill a slot of their own and the number is 0, otherwise the number is the midpoint.
     """
 
     name: str
@@ -129,13 +56,14 @@ class Number:
         """Names of the encoded columns."""
         return (self.name, f"{self.name}=<missing>") if self.missing else (self.name,)
 
-    def write(self, cells: NDArray[Any], out: Array, markers: Array) -> None:
+    def write(self, cells: NDArray[Any], out: Array, markers: Array, centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
         values = _numbers(cells, markers)
         absent = np.isnan(values)
         lower, upper = float(self.lower), float(self.upper)
-        out[:, 0] = (np.clip(values, lower, upper) - lower) / (upper - lower)
-        out[absent, 0] = 0.0 if self.missing else 0.5
+        places = (np.clip(values, lower, upper) - lower) / (upper - lower)
+        out[:, 0] = 2.0 * places - 1.0 if centred else places
+        out[absent, 0] = 0.0 if self.missing or centred else 0.5
         if self.missing:
             out[:, 1] = absent
 
@@ -160,9 +88,9 @@ class Category:
         """Names of the encoded columns."""
         return (*(f"{self.name}={_text(value)}" for value in self.values), f"{self.name}=<other>")
 
-    def write(self, cells: NDArray[Any], out: Array, markers: Array) -> None:
+    def write(self, cells: NDArray[Any], out: Array, markers: Array, centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
-        del markers  # a marker is no value, so its cells are already in the last slot
+        del markers, centred  # a marker is no value, so its cells are already in the last slot
         out[np.arange(len(cells)), _codes(cells, self.values)] = 1.0
 
 
@@ -193,8 +121,11 @@ class Target:
 class Schema:
     """Public bounds and categories that turn a mixed table into rows of bounded norm.
 
-    Encoding: numbers in [0, 1], categories one-hot, then x_i <- x_i min(1, clip / ||x_i||). ``missing`` lists the
-    markers that stand for a missing cell beside NaN, None and empty text; a numeric marker holds for every number.
+    ``layout`` 'rows': numbers in [0, 1], categories one-hot, then x_i <- x_i min(1, clip / ||x_i||): most signal for a
+    classifier. 'box': numbers centred in [-1, 1], categories one-hot, all times the public constant clip / radius: a
+    linear map, so that linear relations stay linear. 'auto' is 'box' for a target with bounds, else 'rows'. ``missing``
+    lists the markers that stand for a missing cell beside NaN, None and empty text; a numeric marker holds for every
+    number.
 
     Edges: a table without rows gives a matrix without rows; columns that the schema does not name are ignored.
     """
@@ -202,8 +133,10 @@ class Schema:
     columns: tuple[Number | Category, ...]
     target: Target | None = None
     missing: tuple[str, ...] = ()
+    layout: str = "auto"
 
     def __post_init__(self) -> None:
+        check(self.layout in LAYOUTS, f"Expected layout={self.layout!r} to be one of {', '.join(LAYOUTS)}.")
         names = [column.name for column in self.columns] + ([self.target.name] if self.target else [])
         check(self.columns, "Expected a schema with at least one column.")
         check(len(set(names)) == len(names), "Expected each column of the schema, the target included, only once.")
@@ -215,7 +148,7 @@ class Schema:
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
         """A schema from plain entries: ``columns`` (name -> lower and upper, or values), ``target``, ``missing``."""
-        _check_keys("the schema", entries, {"columns", "target", "missing"})
+        _check_keys("the schema", entries, {"columns", "target", "missing", "layout"})
         columns = entries.get("columns", {})
         check(isinstance(columns, Mapping), "Expected columns of the schema to be a table with one entry a column.")
         target = entries.get("target")
@@ -223,6 +156,7 @@ class Schema:
             columns=tuple(_column(name, column) for name, column in columns.items()),
             target=None if target is None else _target(target),
             missing=tuple(str(marker) for marker in _listed("missing", entries.get("missing", ()))),
+            layout=str(entries.get("layout", "auto")),
         )
 
     @classmethod
@@ -239,7 +173,7 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain entries that JSON and TOML can hold; ``from_dict`` gives the same schema back."""
-        entries: dict[str, Any] = {"missing": list(self.missing)}
+        entries: dict[str, Any] = {"missing": list(self.missing), "layout": self.layout}
         if self.target is not None:
             bounds = {"lower": self.target.lower, "upper": self.target.upper}
             entries["target"] = {"name": self.target.name} | (
@@ -259,13 +193,19 @@ class Schema:
         return tuple(feature for column in self.columns for feature in column.features)
 
     @property
+    def boxed(self) -> bool:
+        """Whether rows are scaled by a public constant rather than clipped one by one."""
+        bounded = self.target is not None and self.target.classes is None
+        return self.layout == "box" or (self.layout == "auto" and bounded)
+
+    @property
     def width(self) -> int:
         """Number of encoded columns."""
         return len(self.features)
 
     @property
     def radius(self) -> float:
-        """Largest norm that an encoded row can have before clipping; ``encode(table, schema.radius)`` clips nothing."""
+        """Largest norm that an encoded row can have before it is clipped or scaled."""
         return math.sqrt(len(self.columns)) * (1 + (self.width + 9) * 2.0**-52)
 
     def encode(self, table: Any, clip: float = 1.0) -> Array:
@@ -280,9 +220,9 @@ class Schema:
             block = rows[start : start + step]
             first = 0
             for column, cells, width in zip(self.columns, columns, widths, strict=True):
-                column.write(cells[start : start + step], block[:, first : first + width], markers)
+                column.write(cells[start : start + step], block[:, first : first + width], markers, self.boxed)
                 first += width
-            block *= row_scales(block, clip)[:, None]
+            block *= clip / self.radius if self.boxed else row_scales(block, clip)[:, None]
         return rows
 
     def encode_target(self, table: Any) -> NDArray[Any]:

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tacit.bounds import row_scales
 from tacit.checks import check, check_positive
 from tacit.fit import fit, prepare
 from tacit.guarantee import Guarantee
@@ -23,6 +22,7 @@ from tacit.losses import HuberHinge, Logistic, Softmax, Squared, probabilities
 from tacit.mechanisms import Mechanism, choose_method, rules
 from tacit.noise import SeededSource, Source, SystemSource
 from tacit.problem import Problem, Records
+from tacit.rows import row_scales
 from tacit.types import Adjacency, Array, Budget, Calibration, Loss
 
 INTERCEPT = 0.5
@@ -175,7 +175,8 @@ class LogisticRegression(_PrivateClassifier):
     settings), ``calibration`` ('proven', or 'paper' for the published noise), ``adjacency`` ('replace-one' or 'add-remove'),
     ``clip`` (row norm: longer rows are shrunk to it), ``classes`` (the label set, declared), ``fit_intercept``,
     ``regularization`` (lambda of the mean objective; None: chosen with the noise), ``multiclass`` ('softmax' or
-    'one-vs-rest'), ``margin`` of the loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0),
+    'one-vs-rest'), ``margin`` of the loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0; 0 for the
+    methods of other papers),
     ``random_state`` (None: operating system entropy).
 
     Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
@@ -216,7 +217,8 @@ class LogisticRegression(_PrivateClassifier):
             f"Expected multiclass={self.multiclass!r} to be 'softmax' or 'one-vs-rest'.",
         )
         size = features * (1 if classes == 2 else classes)
-        self.margin_ = rules.margin(budget, records, size) if self.margin is None else float(self.margin)
+        chosen = rules.margin(self.method if size == features else "", budget, records, size)
+        self.margin_ = chosen if self.margin is None else float(self.margin)
         several = classes > 2 and self.multiclass == "softmax"
         return Softmax(classes, self.margin_) if several else Logistic(self.margin_)
 

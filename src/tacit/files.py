@@ -33,9 +33,11 @@ LARGEST = 256 * 2**20
 
 Model = LogisticRegression | LinearSVC | LinearRegression
 ESTIMATORS: dict[str, type[Model]] = {kind.__name__: kind for kind in (LogisticRegression, LinearSVC, LinearRegression)}
+_SETTINGS: dict[str, tuple[str, ...]] = {"LogisticRegression": ("margin_",)}
+"""Numbers that a fit chose from public facts, and that predictions need."""
 _FIELDS = {
-    "format", "version", "estimator", "parameters", "classes", "coef", "intercept", "features", "names", "schema",
-    "guarantee", "checksum",
+    "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
+    "schema", "guarantee", "checksum",
 }  # fmt: skip
 
 
@@ -66,6 +68,7 @@ def save(model: Model, path: str | Path, schema: Schema | None = None) -> None:
         "version": VERSION,
         "estimator": name,
         "parameters": parameters,
+        "settings": {key: float(getattr(model, key)) for key in _SETTINGS.get(name, ())},
         "classes": _plain(getattr(model, "classes_", None)),
         "coef": _plain(np.asarray(model.coef_, dtype=np.float64)),
         "intercept": _plain(np.asarray(model.intercept_, dtype=np.float64)),
@@ -154,13 +157,18 @@ def _build(content: Mapping[str, Any]) -> ModelFile:
     features = content["features"]
     _need(type(features) is int and features >= 1, "Its number of features is not a whole number >= 1.")
     model = kind(**_parameters(kind, content["parameters"], guarantee))
+    settings = content["settings"]
+    _need(set(settings) == set(_SETTINGS.get(kind.__name__, ())), "Its settings are not those of its estimator.")
+    for key, value in settings.items():
+        setattr(model, key, float(_floats(value)))
     coefficients, intercept = _floats(content["coef"]), _floats(content["intercept"])
     if isinstance(model, LinearRegression):
         _need(content["classes"] is None, "A regression has no classes.")
         shape: tuple[int, ...] = ()
         model.intercept_ = float(intercept) if intercept.ndim == 0 else intercept
     else:
-        model.classes_ = _classes(content["classes"])
+        model.classes_ = _labels(content["classes"])
+        _need(np.array_equal(model.classes_, np.unique(model.classes_)), "Its classes are not sorted and distinct.")
         shape = (1 if len(model.classes_) == 2 else len(model.classes_),)
         model.intercept_ = intercept
     _need(intercept.shape == shape, "Its intercept does not have the shape that its classes need.")
@@ -176,20 +184,24 @@ def _build(content: Mapping[str, Any]) -> ModelFile:
     return ModelFile(model, schema)
 
 
-_POSITIVE: Callable[[Any], bool] = lambda value: type(value) in (int, float) and 0 < value < math.inf  # noqa: E731
+def _positive(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < math.inf
+
+
 _CHECKS: dict[str, Callable[[Any], bool]] = {
-    "epsilon": lambda value: type(value) in (int, float) and value > 0,
+    "epsilon": lambda value: _positive(value) or value == math.inf,
     "delta": lambda value: value is None or (type(value) in (int, float) and 0 <= value < 1),
     "method": lambda value: isinstance(value, str),
     "calibration": lambda value: value in ("proven", "paper"),
     "adjacency": lambda value: value in ADJACENCIES,
-    "clip": _POSITIVE,
-    "classes": lambda value: value is None or isinstance(value, list),
+    "clip": _positive,
+    "classes": lambda value: value is None or _labels(value).size > 1,
     "multiclass": lambda value: value in ("softmax", "one-vs-rest"),
-    "smoothing": _POSITIVE,
-    "target_bound": lambda value: _POSITIVE(value) or (_floats(value).shape == (2,) and value[0] < value[1]),
+    "smoothing": _positive,
+    "target_bound": lambda value: _positive(value) or (_floats(value).shape == (2,) and value[0] < value[1]),
     "fit_intercept": lambda value: type(value) is bool,
-    "regularization": lambda value: value is None or value == 0 or _POSITIVE(value),
+    "regularization": lambda value: value is None or value == 0 or _positive(value),
+    "margin": lambda value: value is None or value == 0 or _positive(value),
 }
 
 
@@ -200,8 +212,6 @@ def _parameters(kind: type[Model], written: Any, guarantee: Guarantee) -> dict[s
     parameters = {key: math.inf if value == "inf" else value for key, value in written.items()}
     for key, value in parameters.items():
         _need(_CHECKS[key](value), f"Its parameter {key} does not have a value that the estimator takes.")
-    if parameters["classes" if "classes" in parameters else "delta"] is not None and "classes" in parameters:
-        _classes(parameters["classes"])
     for key in ("epsilon", "adjacency", "calibration"):
         _need(parameters[key] == getattr(guarantee, key), f"Its {key} is not the one that the guarantee states.")
     if "target_bound" in parameters and isinstance(parameters["target_bound"], list):
@@ -225,8 +235,8 @@ def _floats(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     return array.astype(np.float64)
 
 
-def _classes(values: Any) -> np.ndarray[Any, np.dtype[Any]]:
-    """A label set: texts, whole numbers, floats or booleans, sorted and distinct."""
+def _labels(values: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    """At least two labels of one type: texts, whole numbers, floats or booleans."""
     kinds = {type(value) for value in values} if isinstance(values, list) else set()
     _need(len(kinds) == 1 and kinds <= {str, int, float, bool} and len(values) >= 2, "Its classes are not a label set.")
     array = np.asarray(values)

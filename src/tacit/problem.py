@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.bounds import row_norms, row_scales
 from tacit.checks import check
+from tacit.rows import row_norms, row_scales
 from tacit.types import Array, Facts, Loss
 
+HUGE = 1e100
 BLOCK_NUMBERS = 1 << 16
 """Numbers of the matrix in one block: half a megabyte, so that the second use of a block finds it in cache."""
 
@@ -57,10 +58,19 @@ class Records:
 
     @classmethod
     def build(cls, matrix: Any, targets: Array, clip: float, intercept: float) -> Records:
-        """Clip every row of a finite matrix (dense or CSR) to ``clip`` and append the constant ``intercept``."""
+        """Clip every row of a finite matrix (dense or CSR) to ``clip`` and append the constant ``intercept``.
+
+        Edges: entries are first cut at +-1e100, so that no product overflows.
+        """
         check(matrix.shape[0] == targets.shape[0], "Expected as many targets as rows.")
+        lengths = row_norms(matrix)
+        if lengths.size and lengths.max() > HUGE:  # beyond it products with weights overflow
+            matrix = matrix.copy()
+            entries: Any = getattr(matrix, "data") if sparse.issparse(matrix) else matrix
+            np.clip(entries, -HUGE, HUGE, out=entries)
+            lengths = row_norms(matrix)
         scales = row_scales(matrix, clip)
-        norms = np.sqrt(np.minimum(row_norms(matrix) * scales, clip) ** 2 + intercept**2)
+        norms = np.sqrt(np.minimum(lengths * scales, clip) ** 2 + intercept**2)
         return cls(matrix, targets.reshape(len(targets), -1), scales, norms, intercept, clip)
 
     @property

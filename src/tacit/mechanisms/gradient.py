@@ -75,9 +75,15 @@ class GradientPerturbation:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> GradientPlan:
         """Steps and clip by rule, noise by exact price, then the step size by rule."""
-        chosen = rules.descent(budget, facts, self.sampler, self.noise)
-        steps = self.steps or chosen.steps
-        clip = min(self.clip or chosen.clip, facts.radius * facts.loss.lipschitz)
+        rule = rules.descent(budget, facts, self.sampler, self.noise)
+        rule = rules.DescentRule(
+            self.steps or rule.steps,
+            min(self.clip or rule.clip, facts.radius * facts.loss.lipschitz),
+            rule.momentum if self.momentum is None else self.momentum,
+            self.schedule or rule.schedule,
+            self.average or rule.average,
+        )
+        steps, clip = rule.steps, rule.clip
         norm = clip * math.sqrt(facts.models)
         arithmetic = norm * rounding_slack(facts)
 
@@ -89,15 +95,9 @@ class GradientPerturbation:
             scale = bassily_scale(budget, norm, facts.records)
         else:
             scale = smallest_scale(released, budget, guess=norm * math.sqrt(steps) / budget.epsilon)
-        step = self.step or rules.step_size(budget, facts, steps, clip, scale, self.sampler, self.noise)
-        descent = Descent(
-            steps,
-            step,
-            chosen.momentum if self.momentum is None else self.momentum,
-            self.schedule or chosen.schedule,
-            self.average or chosen.average,
-            self.radius,
-        )
+        divisor = self.sampler.expected(facts.records, steps)
+        step = self.step or rules.step_size(facts, rule, scale, divisor, self.noise, facts.models)
+        descent = Descent(steps, step, rule.momentum, rule.schedule, rule.average, self.radius)
         words = (
             f"each record's gradient clipped to norm {clip:.6g}",
             f"{steps} steps over {type(self.sampler).__name__.lower()}",

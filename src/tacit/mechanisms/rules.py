@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from tacit.accounting import gaussian_mu
 from tacit.mechanisms.samplers import Disjoint, Everyone, Sampler
-from tacit.solvers.descent import Average, Schedule
+from tacit.solvers.descent import Average, Descent, Schedule
 from tacit.types import Budget, Facts
 
 MOST_STEPS = 300
+CLEAR = 60.0
+"""The signal from which on one exact minimisation beats many noisy steps."""
 NORM = 5.0
 """The norm that a good weight vector is expected to have, for rows of norm 1 and scores of order 1."""
 
@@ -61,14 +63,20 @@ def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     return factor * steep * facts.radius**2 / (epsilon * (1 + epsilon))
 
 
-def margin(budget: Budget, records: int, size: int) -> float:
+def signal(budget: Budget, records: int, size: int) -> float:
+    """``mu n / (S sqrt(size))``: the size of a sum of aligned gradients over that of the noise on it."""
+    factor = 1.0 if budget.adjacency == "add-remove" else 2.0
+    return mu(budget) * records / (factor * math.sqrt(size))
+
+
+def margin(method: object, budget: Budget, records: int, size: int) -> float:
     """The margin of the logistic losses: 2 where noise rules, falling to 0 (plain logistic regression) as it fades.
 
-    ``mu n / (S sqrt(size))`` is the size of a sum of aligned gradients over that of its noise.
+    It is for objective perturbation; other methods keep the plain loss.
     """
-    factor = 1.0 if budget.adjacency == "add-remove" else 2.0
-    signal = mu(budget) * records / (factor * math.sqrt(size))
-    return 2.0 / (1.0 + signal / 1e4) if budget.private else 0.0
+    loud = signal(budget, records, size)
+    chosen = method == "objective" or (method == "auto" and loud >= CLEAR)
+    return 2.0 / (1.0 + loud / 1e4) if chosen and budget.private else 0.0
 
 
 @dataclass(frozen=True)
@@ -83,23 +91,42 @@ class DescentRule:
 
 
 def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> DescentRule:
-    """Steps, clip, momentum and averaging."""
+    """Steps, clip, momentum, schedule and averaging; the clip is half the largest gradient a record can have."""
     clip = 0.5 * facts.radius * facts.loss.lipschitz
     if isinstance(sampler, Disjoint):
         return DescentRule(max(1, min(50, facts.records // 20)), clip, 0.0, "inverse-root", "last")
-    steps = 60 if isinstance(sampler, Everyone) else 200
-    return DescentRule(steps, clip, 0.9, "constant", "tail")
+    return DescentRule(80 if isinstance(sampler, Everyone) else 200, clip, 0.9, "linear", "last")
 
 
 def step_size(
-    budget: Budget, facts: Facts, steps: int, clip: float, scale: float, sampler: Sampler, noise: str
+    facts: Facts, rule: DescentRule, scale: float, divisor: float, noise: str = "gaussian", models: int = 1
 ) -> float:
-    """The step size on the mean gradient."""
-    return 1.0
+    """The step size on the mean gradient.
+
+    The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way has a
+    norm of 15 clips for each score, ``t scale sqrt(size) / (sqrt(steps) divisor) = 15 clip``, and the step is kept
+    below the stability limit of heavy-ball descent, 2 (1 + momentum)/beta.
+    """
+    length = facts.size if noise == "sphere" else math.sqrt(facts.size)
+    shape = Descent(rule.steps, 1.0, rule.momentum, rule.schedule)
+    weight = sum(shape.size(t) for t in range(rule.steps)) / (1 - rule.momentum)
+    limit = 1.8 * (1 + rule.momentum) / facts.curvature
+    if not scale:
+        return limit
+    goal = 15 * rule.clip * (facts.outputs if facts.loss.coupled else 1)
+    time = goal * math.sqrt(rule.steps) * divisor / (scale * length / math.sqrt(models))
+    return min(limit, time / weight)
 
 
 def prefer(budget: Budget, facts: Facts) -> str:
-    """The method that 'auto' stands for."""
+    """The method that 'auto' stands for.
+
+    Squared loss: sufficient statistics, while their d^2 numbers are few. Several classes: noisy gradient descent, whose
+    noise does not grow with the directions of a record's gradient. Two classes: objective perturbation where the signal is
+    clear of the noise, noisy gradient descent below.
+    """
     if facts.loss.name == "squared":
         return "statistics" if facts.features <= 1000 else "gradient"
-    return "objective"
+    if facts.outputs > 1:
+        return "gradient"
+    return "objective" if signal(budget, facts.records, facts.size) >= CLEAR else "gradient"

@@ -87,9 +87,10 @@ class Svrg:
             )
 
         multiplier = smallest_scale(released, budget, guess=math.sqrt(self.rounds) * 4 / budget.epsilon)
-        total = self.rounds * self.inner
         scale = multiplier * clip * root
-        step = rules.step_size(budget, facts, total, clip, scale * math.sqrt(self.inner), Everyone(), "gaussian")
+        shape = rules.DescentRule(self.rounds * self.inner, clip, 0.0, "constant", "last")
+        # An anchor's noise is used in all of its inner steps, so it adds up as if it were sqrt(inner) larger.
+        step = rules.step_size(facts, shape, scale * math.sqrt(self.inner), facts.records, models=facts.models)
         words = (
             f"gradients clipped to norm {clip:.6g}, differences to {difference:.6g}",
             f"{self.rounds} anchors, {self.inner} Poisson-sampled steps each at rate {self.rate:g}",

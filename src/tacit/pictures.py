@@ -1,0 +1,106 @@
+"""Pictures as SVG text for a page in light or dark: neutral parts take the colour of the page's own text.
+
+matplotlib is the extra ``plot`` and is imported only here, when a picture is drawn.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_INK = "#010203"
+"""Stands for the page's text colour until the SVG is written; no other part of a picture has this colour."""
+_PALETTE = ("#3c7fc0", "#d07a1f", "#2f9468", "#b4549b", "#c24b45", "#7a6fd0")
+_MARKERS = "osD^vP"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One line of a picture: a name, and mean and spread of the score at every epsilon."""
+
+    name: str
+    means: tuple[float, ...]
+    spreads: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Level:
+    """A horizontal reference."""
+
+    name: str
+    value: float
+
+
+def available() -> bool:
+    """Whether matplotlib is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def curves(
+    title: str, score: str, epsilons: Sequence[float], traces: Sequence[Trace], levels: Sequence[Level],
+    limits: tuple[float, float], key: str,
+) -> str:  # fmt: skip
+    """Score over epsilon, as an ``<svg>`` element. ``key`` makes its ids differ from those of the page's other pictures."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    neutral = {
+        "axes.edgecolor": _INK,
+        "axes.labelcolor": _INK,
+        "text.color": _INK,
+        "xtick.color": _INK,
+        "ytick.color": _INK,
+    }
+    plain = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "tacit",
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    with matplotlib.rc_context({**neutral, **plain}):
+        figure = Figure(figsize=(4.2, 3.9))
+        axes = figure.add_axes((0.13, 0.36, 0.84, 0.56))
+        for level, dashes in zip(levels, ("--", ":"), strict=False):
+            axes.axhline(level.value, color=_INK, alpha=0.6, linewidth=1, linestyle=dashes, label=level.name)
+        for number, trace in enumerate(traces):
+            shift = 1 + 0.02 * (number - (len(traces) - 1) / 2)  # so that spreads at one epsilon stand side by side
+            axes.errorbar(
+                [epsilon * shift for epsilon in epsilons], trace.means, yerr=trace.spreads, label=trace.name,
+                color=_PALETTE[number % len(_PALETTE)], marker=_MARKERS[number % len(_MARKERS)], markersize=4.5,
+                linewidth=1.6, elinewidth=1, capsize=2,
+            )  # fmt: skip
+        axes.set_xscale("log")
+        axes.set_xticks(list(epsilons), [f"{epsilon:g}" for epsilon in epsilons])
+        axes.minorticks_off()
+        axes.set_ylim(*limits)
+        axes.grid(visible=True, axis="y", color=_INK, alpha=0.12, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+        axes.set_xlabel("epsilon")
+        axes.set_ylabel(score)
+        figure.legend(
+            loc="lower left", bbox_to_anchor=(0.02, 0.0), ncol=2, frameon=False, fontsize=8, labelspacing=0.35
+        )
+        text = io.StringIO()
+        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(text, format="svg", transparent=True, metadata=nothing)
+    return _inline(text.getvalue(), f"{title}: {score} over epsilon", key)
+
+
+def _inline(text: str, label: str, key: str) -> str:
+    """The ``<svg>`` element alone: ids of its own, the page's fonts, the page's text colour for the neutral parts."""
+    from html import escape
+
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bid="', f'id="{key}-', text)
+    text = re.sub(r"url\(#", f"url(#{key}-", text)
+    text = re.sub(r'href="#', f'href="#{key}-', text)
+    text = re.sub(r"font: ([^;\"]*?px) [^;\"]*", r"font: \1 system-ui, sans-serif", text)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 role="img" aria-label="{escape(label)}"', text, count=1)
+    return text.replace(_INK, "currentColor")
