@@ -63,57 +63,46 @@ def _line(loss, x, y, w):
     return slopes.sum(axis=1), curves.sum(axis=1)
 
 
-def _minimisers(loss, x, y, strong, linear):
-    """w with sum slope + Lambda w + linear = 0, for every linear term: bisection, 200 halvings."""
-    reach = (np.abs(linear).max() + loss.lipschitz * np.abs(x).sum()) / strong + 1.0
-    low, high = np.full_like(linear, -reach), np.full_like(linear, reach)
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        rising = _line(loss, x, y, middle)[0] + strong * middle + linear > 0
-        low, high = np.where(rising, low, middle), np.where(rising, middle, high)
-    return 0.5 * (low + high)
-
-
-def objective_loss(loss, here, there, *, strong, scale, noise="gaussian", reach=9.0, points=6001):
+def objective_loss(loss, here, there, *, strong, scale, noise="gaussian", reach=9.0, points=3001):
     """The exact privacy loss log p(w|D)/p(w|D') of the perturbed minimiser, at nodes t of the unit noise.
 
-    p(w|D) = f(b(w)) |b'(w)| with b(w) = -(sum loss' + Lambda w); w runs over the minimisers for b = scale t, so that t
-    has the unit noise's density under D. Sphere noise in one dimension is Laplace noise.
+    p(w|D) = f(b(w)) |b'(w)| with b(w) = -(sum loss' + Lambda w); with t = b/scale as the variable of integration the
+    measure under D is the unit noise's. Sphere noise in one dimension is Laplace noise.
     """
-    unit = np.linspace(-reach, reach, points)
-    w = _minimisers(loss, *here, strong, scale * unit)
-    _, curve_here = _line(loss, *here, w)
+    bend = loss.lipschitz * np.abs(here[0]).sum()
+    coarse = np.linspace(-1.0, 1.0, points) * (reach * scale + bend) / strong
+    slope_here, _ = _line(loss, *here, coarse)
+    w = np.interp(np.linspace(-reach, reach, points), (slope_here + strong * coarse) / scale, coarse)
+    slope_here, curve_here = _line(loss, *here, w)
+    unit = (slope_here + strong * w) / scale  # exact at w, whatever the interpolation did
     slope_there, curve_there = _line(loss, *there, w)
-    moved = -(slope_there + strong * w) / scale
+    moved = (slope_there + strong * w) / scale
     exponent = (lambda t: -0.5 * t * t) if noise == "gaussian" else (lambda t: -np.abs(t))
     loss_at = exponent(unit) - exponent(moved) + np.log((curve_here + strong) / (curve_there + strong))
     return unit, loss_at
 
 
 def objective_delta(loss, here, there, *, strong, scale, epsilons):
-    """The exact delta(epsilon) of one ordered pair, Gaussian noise: the integral of f(t) (1 - e^{epsilon - loss(t)})_+."""
+    """The exact delta(epsilon) of one ordered pair, Gaussian noise: integral of f(t) (1 - e^{epsilon - loss(t)})_+."""
     unit, loss_at = objective_loss(loss, here, there, strong=strong, scale=scale)
     density = np.exp(-0.5 * unit**2) / math.sqrt(2 * math.pi)
-    step = unit[1] - unit[0]
-    tails = 2 * special.ndtr(unit[0])  # counted in full: an upper bound on what lies outside the nodes
-    return [
-        float((density * -np.expm1(np.minimum(0.0, epsilon - loss_at))).sum() * step + tails) for epsilon in epsilons
-    ]
+    tails = 2 * special.ndtr(-9.0)  # counted in full: an upper bound on what lies outside the nodes
+    parts = [density * -np.expm1(np.minimum(0.0, epsilon - loss_at)) for epsilon in epsilons]
+    return [float(np.trapezoid(part, unit)) + tails for part in parts]
 
 
 def one_record_pairs(radius, adjacency, regression=False):
-    """Adversarial neighbours with one feature: (D, D') as (rows, targets), every D within the clip."""
-    grid = [(s * radius, y) for s in (1.0, -1.0, 0.3, 0.0) for y in (1.0, -1.0)]
+    """Adversarial neighbours with one feature: (D, D') as (rows, targets), every row within the clip.
+
+    (x, y) and (-x, -y) have the same loss, so flipped labels are the negative rows; one true flip stands for all.
+    """
+    grid = [(radius, 1.0), (-radius, 1.0), (0.3 * radius, 1.0), (0.0, 1.0), (radius, -1.0)]
     grid += [(radius, 0.0)] if regression else []
-    bases = [[], [(radius, 1.0)], [(-radius, 1.0), (radius, 1.0)], [(radius, -1.0)] * 4, [(0.5 * radius, 1.0)] * 3]
+    bases = [[], [(-radius, 1.0), (radius, 1.0)], [(radius, -1.0)] * 4, [(0.5 * radius, 1.0)] * 3]
     for base in bases:
-        for first in grid:
-            changed = [g for g in grid if g != first][:: 2 if base else 1]
-            others = [None] if adjacency == "add-remove" else changed
-            for second in others:
-                here = [*base, first]
-                there = base if second is None else [*base, second]
-                yield _columns(here), _columns(there)
+        for position, first in enumerate(grid):
+            for second in [None] if adjacency == "add-remove" else grid[position + 1 :]:
+                yield _columns([*base, first]), _columns(base if second is None else [*base, second])
 
 
 def _columns(pairs):

@@ -304,7 +304,7 @@ def test_toml_json_and_dict_are_one_schema(tmp_path):
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA.to_dict()), encoding="utf-8")
     assert Schema.load(tmp_path / "schema.toml") == SCHEMA
     assert Schema.load(str(tmp_path / "schema.json")) == SCHEMA
-    assert SCHEMA.to_dict() == ENTRIES
+    assert SCHEMA.to_dict() == {**ENTRIES, "layout": "auto"}
     assert [column.name for column in SCHEMA.columns] == ["age", "gain", "work"]
     bounded = Schema((Number("a", 0, 1),), Target("y", lower=-1.0, upper=2.5))
     assert Schema.from_dict(bounded.to_dict()) == bounded
@@ -418,3 +418,25 @@ def test_the_encoder_is_a_pipeline_step_that_learns_nothing():
     np.testing.assert_array_equal(pipeline.transform(table.iloc[:1]), SCHEMA.encode(table, 0.5)[:1])
     assert tuple(encoder.get_feature_names_out()) == SCHEMA.features
     assert list(clone(encoder).set_output(transform="pandas").fit_transform(table).columns) == list(SCHEMA.features)
+
+
+def test_the_box_layout_is_a_public_linear_map_of_every_row():
+    columns = (Number("a", 0, 10), Number("b", -1, 1, missing=True), Category("c", ("u", "v")))
+    schema = Schema(columns, Target("t", lower=0, upper=1))
+    table = {"a": [0, 10, 5, None], "b": [1, None, -3, 0], "c": ["u", "w", "v", "u"]}
+    unit = 1 / math.sqrt(3)
+    expected = [[-1, 1, 0, 1, 0, 0], [1, 0, 1, 0, 0, 1], [0, -1, 0, 0, 1, 0], [0, 0, 0, 1, 0, 0]]
+    assert schema.boxed
+    np.testing.assert_allclose(schema.encode(table), np.array(expected) * unit, rtol=1e-14)
+    assert np.linalg.norm(schema.encode(table), axis=1).max() <= 1
+    np.testing.assert_allclose(schema.encode(table, clip=2.0), np.array(expected) * 2 * unit, rtol=1e-14)
+
+
+def test_the_layout_follows_the_target_unless_it_is_named():
+    columns = (Number("a", 0, 10),)
+    assert not Schema(columns).boxed
+    assert not Schema(columns, Target("t", classes=("x", "y"))).boxed
+    assert not Schema(columns, Target("t", lower=0, upper=1), layout="rows").boxed
+    assert Schema(columns, layout="box").boxed
+    with pytest.raises(ValueError, match="layout"):
+        Schema(columns, layout="other")

@@ -1,7 +1,7 @@
 """The exact privacy loss in one dimension, never above what is stated, for objective and output perturbation.
 
-With one feature and no intercept the density of the perturbed minimiser is closed-form, so delta(epsilon) is an integral:
-no sampling, no statistics. What is checked is the very plan that ``calibrate`` gives.
+With one feature and no intercept the density of the perturbed minimiser is closed-form, so delta(epsilon) is an
+integral: no sampling, no statistics. What is checked is the very plan that ``calibrate`` gives.
 """
 
 import math
@@ -28,7 +28,7 @@ LOSSES = [Logistic(), HuberHinge(), HuberHinge(0.05), Squared()]
 EPSILONS = (0.1, 1.0, 3.0)
 DELTA = 1e-5
 QUADRATURE = 1e-3
-"""Relative error of the quadrature: 6001 nodes; halving them moves results by less than this."""
+"""Relative error of the quadrature: 3001 nodes; doubling them moves results by less than this."""
 
 
 def plan_for(name, pair, loss, *, clip, adjacency, epsilon, regularization=None, calibration="proven"):
@@ -94,7 +94,7 @@ def test_objective_test_is_tight_for_the_determinant():
         strong = loss.smoothness * clip**2 / math.expm1(0.5)
         plan = plan_for("objective", pair, loss, clip=clip, adjacency="add-remove", epsilon=1.0, regularization=strong)
         _, loss_at = objective_loss(loss, *pair, strong=strong, scale=plan.scale)
-        assert 0.4 < loss_at.max(), "the determinant alone costs 0.5 at w = 0"
+        assert loss_at.max() > 0.4, "the determinant alone costs 0.5 at w = 0"
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -104,12 +104,14 @@ def test_pure_objective_perturbation_never_costs_more_than_epsilon(loss, clip, a
     most = 0.0
     for epsilon in EPSILONS:
         for strong in strengths(loss, clip, epsilon):
+            plans = {}
             for pair in one_record_pairs(clip, adjacency, regression=loss.name == "squared"):
                 n = len(pair[0][0])
-                plan = plan_for(
-                    "objective-chaudhuri-2011", pair, loss, clip=clip, adjacency=adjacency, epsilon=epsilon,
-                    regularization=None if strong is None else strong / n,
-                )  # fmt: skip
+                if n not in plans:
+                    given = None if strong is None else strong / n
+                    options = {"clip": clip, "adjacency": adjacency, "epsilon": epsilon, "regularization": given}
+                    plans[n] = plan_for("objective-chaudhuri-2011", pair, loss, **options)
+                plan = plans[n]
                 for here, there in directions(pair):
                     _, loss_at = objective_loss(
                         loss, here, there, strong=plan.regularization, scale=plan.scale, noise="sphere",
@@ -123,6 +125,26 @@ def test_pure_objective_perturbation_never_costs_more_than_epsilon(loss, clip, a
 OUTPUTS = [name for name in METHODS if name.startswith("output")]
 
 
+def output_moves(name, loss, *, clip, adjacency, epsilon, given):
+    """How far the trainer's result moves between neighbours, in units of the noise, with the plan, for every pair."""
+    plans, results = {}, {}
+    for pair in one_record_pairs(clip, adjacency, regression=loss.name == "squared"):
+        here, there = pair
+        n = len(here[0])
+        if not len(there[0]):
+            continue
+        if n not in plans:
+            options = {"clip": clip, "adjacency": adjacency, "epsilon": epsilon, "regularization": given}
+            plans[n] = plan_for(name, pair, loss, **options)
+        for x, y in pair:
+            key = n, tuple(x), tuple(y)
+            if key not in results:
+                problem = problem_of(x[:, None], y, loss, clip=clip)
+                results[key] = float(plans[n].trainer.train(problem, SeededSource(3))[0, 0])
+        first, second = (results[n, tuple(x), tuple(y)] for x, y in pair)
+        yield pair, plans[n], abs(first - second) / plans[n].scale
+
+
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("clip", CLIPS)
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -132,27 +154,17 @@ def test_output_perturbation_never_costs_more_than_stated(name, clip, adjacency)
         pytest.skip("permutation SGD is analysed for replace-one only")
     most = 0.0
     for loss in LOSSES:
-        for epsilon in (0.1, 3.0):
-            for given in (None, 1e-3 * loss.smoothness * clip**2, 10 * loss.smoothness * clip**2):
-                for pair in one_record_pairs(clip, adjacency, regression=loss.name == "squared"):
-                    here, there = pair
-                    if not len(there[0]):
-                        continue
-                    plan = plan_for(
-                        name, pair, loss, clip=clip, adjacency=adjacency, epsilon=epsilon, regularization=given
-                    )
-                    first, second = (
-                        plan.trainer.train(problem_of(x[:, None], y, loss, clip=clip), SeededSource(3))
-                        for x, y in (here, there)
-                    )
-                    moved = abs(float(first[0, 0] - second[0, 0])) / plan.scale
-                    if plan.noise == "sphere":
-                        assert moved <= epsilon * (1 + 1e-9), (loss, given, here, there)
-                        most = max(most, moved / epsilon)
-                        continue
-                    for e in (0.0, 0.5 * epsilon, epsilon):
-                        stated = stated_delta(plan, e, adjacency)
-                        assert gaussian_delta(moved, e) <= stated * (1 + 1e-6) + 1e-15, (loss, given, here, there)
-                    event = plan.events[0]
-                    most = max(most, moved * event.scale / event.sensitivity.under(adjacency))
+        for epsilon, given in ((0.1, None), (3.0, 1e-3), (1.0, 10.0)):
+            strong = None if given is None else given * loss.smoothness * clip**2
+            moves = output_moves(name, loss, clip=clip, adjacency=adjacency, epsilon=epsilon, given=strong)
+            for pair, plan, moved in moves:
+                if plan.noise == "sphere":
+                    assert moved <= epsilon * (1 + 1e-9), (loss, given, pair)
+                    most = max(most, moved / epsilon)
+                    continue
+                for e in (0.0, 0.5 * epsilon, epsilon):
+                    stated = stated_delta(plan, e, adjacency)
+                    assert gaussian_delta(moved, e) <= stated * (1 + 1e-6) + 1e-15, (loss, given, pair)
+                event = plan.events[0]
+                most = max(most, moved * event.scale / event.sensitivity.under(adjacency))
     assert most > 0.4, "vacuous: no pair moves the result near its declared sensitivity"

@@ -85,7 +85,10 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
             problem.facts, mechanism, budget, method=name, seeded=source.seeded,
             regularization=self.regularization, calibration=self.calibration, assumptions=assumptions,
         )  # fmt: skip
-        weights = fit(problem, prepared, source, self._spend)
+        solution = fit(problem, prepared, source, self._spend)
+        for extra, value in solution.extras.items():
+            setattr(self, f"{extra}_", value)
+        weights = solution.weights
         rows = X.shape[1]
         self.intercept_ = problem.records.intercept * weights[rows] if self.fit_intercept else np.zeros(outputs)
         return np.asarray(weights[:rows].T)

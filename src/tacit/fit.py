@@ -18,7 +18,7 @@ from tacit.mechanisms.base import Mechanism, Plan
 from tacit.noise import Source
 from tacit.problem import Problem
 from tacit.theorems import THEOREMS
-from tacit.types import Array, Budget, Calibration, Facts, Status
+from tacit.types import Budget, Calibration, Facts, Solution, Status
 
 
 class RefutedWarning(UserWarning):
@@ -86,7 +86,7 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     return "refuted"
 
 
-def fit(problem: Problem, prepared: Prepared, source: Source, spend: Callable[[Guarantee], None]) -> Array:
+def fit(problem: Problem, prepared: Prepared, source: Source, spend: Callable[[Guarantee], None]) -> Solution:
     """The private river. The guarantee is handed to ``spend`` before the result exists, so a crash cannot hide it."""
     spend(prepared.guarantee)
     return prepared.plan.run(problem, source)

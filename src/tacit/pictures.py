@@ -10,6 +10,8 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
+from typing import Any
 
 _INK = "#010203"
 """Stands for the page's text colour until the SVG is written; no other part of a picture has this colour."""
@@ -40,30 +42,21 @@ def available() -> bool:
 
 
 def curves(
-    title: str, score: str, epsilons: Sequence[float], traces: Sequence[Trace], levels: Sequence[Level],
+    *, title: str, score: str, epsilons: Sequence[float], traces: Sequence[Trace], levels: Sequence[Level],
     limits: tuple[float, float], key: str,
 ) -> str:  # fmt: skip
-    """Score over epsilon, as an ``<svg>`` element. ``key`` makes its ids differ from those of the page's other pictures."""
+    """Score over epsilon, as an ``<svg>`` element. ``key`` keeps its ids apart from those of other pictures."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    neutral = {
-        "axes.edgecolor": _INK,
-        "axes.labelcolor": _INK,
-        "text.color": _INK,
-        "xtick.color": _INK,
-        "ytick.color": _INK,
-    }
-    plain = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "tacit",
-        "font.size": 9,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-    with matplotlib.rc_context({**neutral, **plain}):
-        figure = Figure(figsize=(4.2, 3.9))
-        axes = figure.add_axes((0.13, 0.36, 0.84, 0.56))
+    style: dict[Any, Any] = {
+        **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), _INK),
+        **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+        "svg.fonttype": "none", "svg.hashsalt": "tacit", "font.size": 10,
+    }  # fmt: skip
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(4.4, 4.2))
+        axes = figure.add_axes((0.14, 0.37, 0.84, 0.56))
         for level, dashes in zip(levels, ("--", ":"), strict=False):
             axes.axhline(level.value, color=_INK, alpha=0.6, linewidth=1, linestyle=dashes, label=level.name)
         for number, trace in enumerate(traces):
@@ -79,12 +72,11 @@ def curves(
         axes.set_ylim(*limits)
         axes.grid(visible=True, axis="y", color=_INK, alpha=0.12, linewidth=0.8)
         axes.set_axisbelow(True)
-        axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+        axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
         axes.set_xlabel("epsilon")
         axes.set_ylabel(score)
-        figure.legend(
-            loc="lower left", bbox_to_anchor=(0.02, 0.0), ncol=2, frameon=False, fontsize=8, labelspacing=0.35
-        )
+        place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.26), "ncol": 2, "columnspacing": 1.0}
+        figure.legend(**place, frameon=False, fontsize=9, labelspacing=0.35, handlelength=1.6)
         text = io.StringIO()
         nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(text, format="svg", transparent=True, metadata=nothing)
@@ -93,8 +85,6 @@ def curves(
 
 def _inline(text: str, label: str, key: str) -> str:
     """The ``<svg>`` element alone: ids of its own, the page's fonts, the page's text colour for the neutral parts."""
-    from html import escape
-
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\bid="', f'id="{key}-', text)

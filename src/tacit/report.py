@@ -21,9 +21,9 @@ from tacit.guarantee import Guarantee
 MEANING = (
     "A guarantee bounds what anyone who sees a model can learn about one record in its training data. With "
     "(epsilon, delta)-differential privacy, replacing that record by any other changes the probability of whatever the "
-    "model shows by a factor of at most e^epsilon (1.1 at epsilon = 0.1, 2.7 at 1, 20 at 3), but for a probability of delta. "
-    "It holds whatever else the reader knows, now or later. It does not hide what is true of people in general, and several "
-    "models trained on the same records add up."
+    "model shows by a factor of at most e^epsilon (1.1 at epsilon = 0.1, 2.7 at 1, 20 at 3), but for a probability of "
+    "delta. It holds whatever else the reader knows, now or later. It does not hide what is true of people in general, "
+    "and the epsilons of several models trained on the same records add up."
 )
 
 
@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Study:
-    """Methods times epsilons on one data set. ``plain`` is the score without privacy, ``guess`` the one without data."""
+    """Methods times epsilons on one data set. ``plain`` is the score without privacy, ``guess`` that without data."""
 
     title: str
     about: str
@@ -103,7 +103,7 @@ def write_report(
 ) -> None:
     """Write studies and guarantees of models (by any name) to one HTML file."""
     drawn = pictures.available()
-    parts = [f"<h1>{escape(title)}</h1>", _paragraph(summary, "lead") if summary else ""]
+    parts = [f"<h1>{escape(title)}</h1>", *(_paragraph(part, "lead") for part in summary.split("\n\n") if part)]
     parts += [_section(study, number, drawn) for number, study in enumerate(studies)]
     if guarantees:
         parts.append("<section><h2>Guarantees</h2>")
@@ -149,7 +149,8 @@ def _section(study: Study, number: int, drawn: bool) -> str:
     statements = "".join(_details(row.name, row.statements) for row in study.rows)
     return (
         f"<section><h2>{escape(study.title)}</h2>{_paragraph(study.about)}{_figures(study, number) if drawn else ''}"
-        f"{table}{note}<h3>Guarantees</h3>{statements}</section>"
+        f"{table}{note}<details><summary>Guarantees of these models</summary>"
+        f'<div class="inner">{statements}</div></details></section>'
     )
 
 
@@ -165,8 +166,8 @@ def _figures(study: Study, number: int) -> str:
     for group in dict.fromkeys(row.group for row in study.rows):
         traces = [pictures.Trace(row.name, row.means, row.spreads) for row in study.rows if row.group == group]
         picture = pictures.curves(
-            f"Noise in the {group}", study.score, study.epsilons, traces, levels,
-            (min(values) - margin, max(values) + margin), f"s{number}-{group}",
+            title=f"Noise in the {group}", score=study.score, epsilons=study.epsilons, traces=traces, levels=levels,
+            limits=(min(values) - margin, max(values) + margin), key=f"s{number}-{group}",
         )  # fmt: skip
         drawn.append(f"<figure>{picture}</figure>")
     return f'<div class="figures">{"".join(drawn)}</div>'

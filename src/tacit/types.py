@@ -6,7 +6,8 @@ Nothing here computes on records. ``epsilon`` and ``delta`` mean privacy and not
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -133,8 +134,12 @@ class Facts:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver gives: the point, a certified bound on the gradient norm there, and the steps taken."""
+    """What a solver or a plan gives: the point, a certified bound on the gradient norm there, and the steps taken.
+
+    ``extras`` is whatever else the run produced, by name: an estimator shows each as an attribute with a trailing underscore.
+    """
 
     weights: Array
-    gap: float
-    steps: int
+    gap: float = math.inf
+    steps: int = 0
+    extras: Mapping[str, object] = field(default_factory=dict)

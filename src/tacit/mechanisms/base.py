@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from tacit.events import Event
 from tacit.noise import Source
 from tacit.problem import Problem
-from tacit.types import Array, Budget, Calibration, Facts, Site
+from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 
 class Plan(Protocol):
@@ -26,8 +26,8 @@ class Plan(Protocol):
     def assumptions(self) -> tuple[str, ...]:
         """What was enforced or chosen, in words."""
 
-    def run(self, problem: Problem, source: Source) -> Array:
-        """Train on the records; the result is what may be released."""
+    def run(self, problem: Problem, source: Source) -> Solution:
+        """Train on the records; the weights are what may be released."""
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from tacit.mechanisms.samplers import Everyone, Noise, Sampler
 from tacit.noise import Source, add_gaussian, add_sphere, grid_slack
 from tacit.problem import Problem, rounding_slack
 from tacit.solvers.descent import Average, Descent, Schedule
-from tacit.types import Array, Budget, Calibration, Facts, Site
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class GradientPlan:
     theorem: str
     assumptions: tuple[str, ...]
 
-    def run(self, problem: Problem, source: Source) -> Array:
+    def run(self, problem: Problem, source: Source) -> Solution:
         """Descend along noisy mean gradients; sums are divided by a public number, never by an observed count."""
         records, steps = problem.facts.records, self.descent.steps
         divisor = self.sampler.expected(records, steps)
@@ -43,7 +43,7 @@ class GradientPlan:
             noisy = add(part.clipped_gradient(weights, self.clip), self.scale, source)
             return noisy / divisor + self.decay * weights
 
-        return self.descent.run(gradient, problem.start()).weights
+        return self.descent.run(gradient, problem.start())
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tacit.mechanisms import rules
 from tacit.mechanisms.output import certified
 from tacit.noise import Source, add_gaussian, add_sphere, gaussian, grid_slack, sphere
 from tacit.problem import Problem, rounding_slack
-from tacit.types import Array, Budget, Calibration, Facts, Site
+from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 TOLERANCE = 1e-7
 """The solve stops at a gradient norm of this fraction of the noise scale."""
@@ -42,15 +42,15 @@ class ObjectivePlan:
     theorem: str
     assumptions: tuple[str, ...]
 
-    def run(self, problem: Problem, source: Source) -> Array:
+    def run(self, problem: Problem, source: Source) -> Solution:
         """Draw the linear term once, minimise, release on the grid with the polishing noise."""
         strong = replace(problem, regularization=self.regularization)
         if not self.scale:
-            return certified(strong, TOLERANCE * problem.facts.gradient)
+            return Solution(certified(strong, TOLERANCE * problem.facts.gradient))
         unit, add = (gaussian, add_gaussian) if self.noise == "gaussian" else (sphere, add_sphere)
         linear = self.scale * unit(source, (problem.records.features, problem.outputs))
         weights = certified(replace(strong, linear=linear), TOLERANCE * self.scale)
-        return add(weights, self.polish_scale, source)
+        return Solution(add(weights, self.polish_scale, source))
 
 
 @dataclass(frozen=True)

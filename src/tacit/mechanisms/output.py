@@ -134,10 +134,10 @@ class OutputPlan:
     theorem: str
     assumptions: tuple[str, ...]
 
-    def run(self, problem: Problem, source: Source) -> Array:
+    def run(self, problem: Problem, source: Source) -> Solution:
         """Train, then release with noise."""
         add = add_gaussian if self.noise == "gaussian" else add_sphere
-        return add(self.trainer.train(problem, source), self.scale, source)
+        return Solution(add(self.trainer.train(problem, source), self.scale, source))
 
 
 @dataclass(frozen=True)

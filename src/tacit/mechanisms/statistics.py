@@ -24,7 +24,7 @@ from tacit.calibrate import smallest_scale
 from tacit.events import Event, Gaussian, Sensitivity
 from tacit.noise import Source, add_gaussian, grid_slack
 from tacit.problem import Problem, rounding_slack
-from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site
+from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site, Solution
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class StatisticsPlan:
     theorem: str
     assumptions: tuple[str, ...]
 
-    def run(self, problem: Problem, source: Source) -> Array:
+    def run(self, problem: Problem, source: Source) -> Solution:
         """One pass, one release, one solve."""
         moments, d = Moments.of(problem), problem.records.matrix.shape[1]
         released = add_gaussian(moments.pack(self.weights), self.scale, source)
@@ -119,10 +119,10 @@ class StatisticsPlan:
             count = float(problem.records.count)
         slope, constant = solve(noisy, count, self.scale, self.weights, self.regularization)
         bound, records = problem.loss.lipschitz / 2, problem.records
-        column = bound * slope / records.clip
-        return (
-            np.append(column, bound * constant / records.intercept)[:, None] if records.intercept else column[:, None]
-        )
+        weights = bound * slope / records.clip
+        if records.intercept:
+            weights = np.append(weights, bound * constant / records.intercept)
+        return Solution(weights[:, None])
 
 
 def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: float) -> tuple[Array, float]:

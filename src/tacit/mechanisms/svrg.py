@@ -17,7 +17,7 @@ from tacit.mechanisms import rules
 from tacit.mechanisms.samplers import Everyone, Poisson
 from tacit.noise import Source, add_gaussian, grid_slack
 from tacit.problem import Problem, rounding_slack
-from tacit.types import Array, Budget, Calibration, Facts, Site
+from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SvrgPlan:
     theorem: str
     assumptions: tuple[str, ...]
 
-    def run(self, problem: Problem, source: Source) -> Array:
+    def run(self, problem: Problem, source: Source) -> Solution:
         """``rounds`` anchors, each followed by ``inner`` sampled steps; the next anchor is their average."""
         n, anchor = problem.facts.records, problem.start()
         for _ in range(self.rounds):
@@ -50,7 +50,7 @@ class SvrgPlan:
                 weights = weights - self.step * (full + change + self.decay * weights)
                 total += weights
             anchor = total / self.inner
-        return anchor
+        return Solution(anchor, steps=self.rounds * self.inner)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,102 @@
+"""What is known about the methods, worked out from their own code: status of each calibration, adjacencies covered."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.checks import PrivacyError
+from tacit.fit import RefutedWarning, prepare
+from tacit.losses import Logistic, Squared
+from tacit.mechanisms import METHODS, Method
+from tacit.theorems import THEOREMS
+from tacit.types import Adjacency, Budget, Calibration, Facts, Status
+
+_PAPER_EPSILONS = (0.1, 1.0, 10.0)
+_RECORDS = 1000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method: the status of each of its calibrations, in words, and whether add-remove neighbours are covered."""
+
+    method: Method
+    status: str
+    both: bool
+
+
+def entry(method: Method) -> Entry:
+    """Look at one method by pricing small runs of it. No records are involved."""
+    plan = method.mechanism.calibrate(Budget(float("inf"), 1e-6), _facts(method), None, "proven")
+    words: list[str] = [THEOREMS[plan.theorem].status]
+    if "paper" in method.calibrations:
+        found = {epsilon: _status(method, epsilon, "replace-one", "paper") for epsilon in _PAPER_EPSILONS}
+        parts = [
+            status if len(set(found.values())) == 1 else f"{status} at epsilon {_listed(found, status)}"
+            for status in dict.fromkeys(found.values())
+        ]
+        words.append("paper: " + ", ".join(parts))
+    try:
+        _status(method, 0.1, "add-remove", "proven")
+    except PrivacyError:
+        return Entry(method, "; ".join(words), both=False)
+    return Entry(method, "; ".join(words), both=True)
+
+
+def table() -> str:
+    """All methods, as text."""
+    head = ("name", "noise in", "adjacency", "status", "losses", "paper")
+    lines = []
+    for method in METHODS.values():
+        known = entry(method)
+        losses = "all" if len(method.losses) >= 4 else ", ".join(method.losses)
+        lines.append(
+            (
+                method.name,
+                method.mechanism.site,
+                "both" if known.both else "replace-one",
+                known.status,
+                losses,
+                method.paper,
+            )
+        )
+    widths = [max(len(line[i]) for line in (head, *lines)) for i in range(len(head))]
+    rows = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in (head, *lines)
+    ]
+    notes = (
+        "method='auto' chooses among them from public facts: numbers of records and features, loss, epsilon and delta.",
+        "Losses: logistic, softmax, huber-hinge and squared. Status: of the proven calibration, which is the default, "
+        "and of calibration='paper', the noise as published, where that differs. Every fit prices the noise it used, "
+        f"and a guarantee whose noise falls short says refuted (looked up here for n = {_RECORDS:,}).",
+    )
+    return "\n".join([*rows, "", *(line for note in notes for line in textwrap.wrap(note, 110))])
+
+
+def _facts(method: Method) -> Facts:
+    return Facts(
+        records=_RECORDS,
+        features=10,
+        outputs=1,
+        radius=1.0,
+        loss=Logistic() if "logistic" in method.losses else Squared(),
+    )
+
+
+def _status(method: Method, epsilon: float, adjacency: Adjacency, calibration: Calibration) -> Status:
+    pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
+    budget = Budget(epsilon, 0.0 if pure else _RECORDS**-1.5, adjacency)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RefutedWarning)
+        prepared = prepare(
+            _facts(method), method.mechanism, budget, method=method.name, seeded=False, calibration=calibration
+        )
+    return prepared.guarantee.status
+
+
+def _listed(found: dict[float, Status], status: Status) -> str:
+    chosen: Sequence[str] = [f"{epsilon:g}" for epsilon, value in found.items() if value == status]
+    return " and ".join(chosen)
