@@ -42,7 +42,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     Reference: Balle & Wang 2018, Theorem 5; Dong, Roth & Su 2022.
     """
     if mu == 0:
-        return max(0.0, -math.expm1(epsilon))
+        return -math.expm1(min(0.0, epsilon))
     upper = float(log_ndtr(-epsilon / mu + mu / 2))
     lower = epsilon + float(log_ndtr(-epsilon / mu - mu / 2))
     return max(0.0, math.exp(upper) * -math.expm1(min(0.0, lower - upper)))

@@ -74,8 +74,8 @@ def _breast_cancer() -> Task:
     train, test = _split(_scaled(table.data[:, 20:], _NUCLEI), table.target)
     return Task(
         "Breast cancer: is a tumour malignant?",
-        f"Breast Cancer Wisconsin (Diagnostic): {len(train[0])} patients to train on, 10 measurements each, two classes "
-        f"by logistic regression; {len(test[0])} others to score it.",
+        f"Breast Cancer Wisconsin (Diagnostic): {len(train[0])} patients to train on, 10 measurements each, two "
+        f"classes by logistic regression; {len(test[0])} others to score it.",
         "accuracy in percent",
         train,
         test,
@@ -216,6 +216,6 @@ def summary(studies: Sequence[Study]) -> str:
         "Every central method, trained with fresh noise and with a guarantee that anyone can recompute (replace-one "
         f"neighbours, delta = n**-1.5, {repetitions} repetitions). Best of each: " + "; ".join(best) + ".\n\n"
         "These data sets are small, a few hundred to a thousand records, and privacy is harder with fewer records, "
-        "because each one must be hidden among the others: at epsilon = 0.1 many methods are close to guessing, or below it. "
-        "The noise falls as 1/(n epsilon), so ten times the records at a tenth of the epsilon do about as well."
+        "because each one must be hidden among the others: at epsilon = 0.1 many methods are close to guessing, or "
+        "below it. The noise falls as 1/(n epsilon), so ten times the records at a tenth of the epsilon do about as well."
     )

@@ -25,6 +25,7 @@ class GradientPlan:
     clip: float
     noise: Noise
     scale: float
+    divisor: float
     decay: float
     events: tuple[Event, ...]
     theorem: str
@@ -33,7 +34,6 @@ class GradientPlan:
     def run(self, problem: Problem, source: Source) -> Solution:
         """Descend along noisy mean gradients; sums are divided by a public number, never by an observed count."""
         records, steps = problem.facts.records, self.descent.steps
-        divisor = self.sampler.expected(records, steps)
         batches = self.sampler.batches(records, steps, source)
         add = add_gaussian if self.noise == "gaussian" else add_sphere
 
@@ -41,7 +41,7 @@ class GradientPlan:
             rows = next(batches)
             part = problem if rows is None else replace(problem, records=problem.records.take(rows))
             noisy = add(part.clipped_gradient(weights, self.clip), self.scale, source)
-            return noisy / divisor + self.decay * weights
+            return noisy / self.divisor + self.decay * weights
 
         return self.descent.run(gradient, problem.start())
 
@@ -103,7 +103,7 @@ class GradientPerturbation:
             f"{steps} steps over {type(self.sampler).__name__.lower()}",
         )
         return GradientPlan(
-            self.sampler, descent, clip, self.noise, scale, regularization or 0.0,
+            self.sampler, descent, clip, self.noise, scale, self.sampler.expected(facts.records, steps), regularization or 0.0,
             released(scale) if scale else (), self.sampler.theorem, words,
         )  # fmt: skip
 

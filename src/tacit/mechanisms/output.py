@@ -73,22 +73,24 @@ class Steps:
 
     count: int
     regularization: float
+    step: float
     theorem: str = "descent-output"
 
-    def size(self, facts: Facts) -> float:
-        """``1/((n+1) beta + Lambda)``: a contraction for both neighbours, whichever has more records."""
-        return 1.0 / ((facts.records + 1) * facts.curvature + self.regularization)
+    @classmethod
+    def build(cls, count: int, regularization: float, facts: Facts) -> Steps:
+        """Steps of size ``1/((n+1) beta + Lambda)``: public, and a contraction for both neighbours, one of n + 1 records too."""
+        return cls(count, regularization, 1.0 / ((facts.records + 1) * facts.curvature + regularization))
 
     def sensitivity(self, facts: Facts) -> Sensitivity:
         """Sum of the injected differences, each contracted by the later steps."""
-        eta, strong = self.size(facts), self.regularization
+        eta, strong = self.step, self.regularization
         time = -math.expm1(self.count * math.log1p(-eta * strong)) / strong if strong else eta * self.count
         return Sensitivity.of_record(facts.gradient * time * (1 + 2 * rounding_slack(facts)))
 
     def train(self, problem: Problem, source: Source) -> Array:
         """Descend from zero."""
         full = replace(problem, regularization=self.regularization)
-        return Descent(self.count, self.size(problem.facts)).run(full.gradient, problem.start()).weights
+        return Descent(self.count, self.step).run(full.gradient, problem.start()).weights
 
 
 @dataclass(frozen=True)
@@ -190,17 +192,19 @@ class Output:
     def _trainer(self, budget: Budget, facts: Facts, regularization: float | None) -> Trainer:
         given = None if regularization is None else regularization * facts.records
         strong = rules.output_strength(budget, facts, self.noise) if given is None else given
+        batch = min(self.batch, facts.records)
+        if self.trainer in ("minimum", "passes-strong") and not strong > 0:
+            refuse("Output perturbation of a minimiser needs regularization > 0; leave it out to have it chosen.")
         if self.trainer == "minimum":
             return Minimum(strong)
         if self.trainer == "passes-strong":
-            return Passes(self.passes, self.batch, 0.0, strong)
+            return Passes(self.passes, batch, 0.0, strong)
         time = rules.output_time(budget, facts)
         if self.trainer == "descent":
             count = max(1, math.ceil(time * facts.curvature))
-            return Steps(min(count, rules.MOST_STEPS), 0.0 if given is None else given)
+            return Steps.build(min(count, rules.MOST_STEPS), 0.0 if given is None else given, facts)
         if given:
-            return Passes(self.passes, self.batch, 0.0, given)
-        batch = min(self.batch, facts.records)
+            return Passes(self.passes, batch, 0.0, given)
         step = min(2 / facts.curvature, time * batch / (self.passes * facts.records))
         return Passes(self.passes, batch, step, 0.0)
 

@@ -58,7 +58,7 @@ def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty.
     """
     factor = 1.25 if budget.adjacency == "add-remove" else 2.5
-    epsilon = min(budget.epsilon, 1e3)
+    epsilon = min(budget.epsilon, 50.0)
     steep = max(1.0, 4 * facts.loss.trace * facts.models)
     return factor * steep * facts.radius**2 / (epsilon * (1 + epsilon))
 

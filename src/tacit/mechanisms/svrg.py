@@ -24,6 +24,7 @@ from tacit.types import Budget, Calibration, Facts, Site, Solution
 class SvrgPlan:
     """A calibrated variance-reduced descent. ``multiplier`` is noise scale over clip, the same for both kinds of sum."""
 
+    records: int
     rounds: int
     inner: int
     rate: float
@@ -39,11 +40,11 @@ class SvrgPlan:
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """``rounds`` anchors, each followed by ``inner`` sampled steps; the next anchor is their average."""
-        n, anchor = problem.facts.records, problem.start()
+        n, anchor = self.records, problem.start()
         for _ in range(self.rounds):
             full = add_gaussian(problem.clipped_gradient(anchor, self.clip), self.anchor_scale, source) / n
             weights, total = anchor, np.zeros_like(anchor)
-            for rows in Poisson(self.rate).batches(n, self.inner, source):
+            for rows in Poisson(self.rate).batches(problem.records.count, self.inner, source):
                 part = replace(problem, records=problem.records.take(rows))
                 change = part.clipped_gradient(weights, self.difference_clip, anchor)
                 change = add_gaussian(change, self.inner_scale, source) / (self.rate * n)
@@ -96,6 +97,6 @@ class Svrg:
             f"{self.rounds} anchors, {self.inner} Poisson-sampled steps each at rate {self.rate:g}",
         )
         return SvrgPlan(
-            self.rounds, self.inner, self.rate, clip, difference, step, regularization or 0.0, scale,
+            facts.records, self.rounds, self.inner, self.rate, clip, difference, step, regularization or 0.0, scale,
             multiplier * difference * root, released(multiplier) if multiplier else (), "svrg", words,
         )  # fmt: skip

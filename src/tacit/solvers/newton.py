@@ -22,12 +22,14 @@ DENSE_FEATURES = 1500
 class Newton:
     """Damped Newton steps until the gradient norm is below ``tolerance``.
 
-    A step is accepted when it lowers the gradient norm or, failing that, the objective (Armijo). Independent models are
-    solved one by one; softmax, and designs wider than :data:`DENSE_FEATURES`, use conjugate gradients.
+    A step is accepted when the objective still falls at its end (then, by convexity, it fell all the way), when it halves the
+    smallest gradient norm seen (that can happen only so often), or when it lowers the objective (Armijo): so the
+    method converges from anywhere, kinks of the Huber hinge included. Independent models are solved one by one; softmax,
+    and designs wider than :data:`DENSE_FEATURES`, use conjugate gradients.
     """
 
     tolerance: float
-    steps: int = 100
+    steps: int = 1000
 
     def solve(self, problem: Problem) -> Solution:
         """Minimise; the gap bounds the norm of the exact gradient, rounding of its computation included."""
@@ -44,23 +46,27 @@ class Newton:
         dense = not problem.loss.coupled and problem.records.features <= DENSE_FEATURES
         rounding = 0.5 * rounding_slack(problem.facts) * problem.facts.gradient
         gradient, hessian = _derivatives(problem, weights, dense)
-        norm = float(np.linalg.norm(gradient))
+        best = norm = float(np.linalg.norm(gradient))
         step = 0
         while norm > self.tolerance and step < self.steps:
             step += 1
             direction = _direction(problem, weights, gradient, hessian, self.tolerance / norm)
+            fall = float((gradient * direction).sum())
             size, accepted = 1.0, False
-            while not accepted and size > 1e-10:
+            while not accepted and size > 1e-12:
                 trial = weights - size * direction
                 trial_gradient, trial_hessian = _derivatives(problem, trial, dense)
                 trial_norm = float(np.linalg.norm(trial_gradient))
-                accepted = trial_norm <= (1 - 1e-4 * size) * norm or _descends(
-                    problem, weights, trial, 1e-4 * size * float((gradient * direction).sum())
+                accepted = (
+                    float((trial_gradient * direction).sum()) >= 0
+                    or trial_norm <= max(0.5 * best, self.tolerance)
+                    or _descends(problem, weights, trial, 1e-4 * size * fall)
                 )
                 size *= 0.5
             if not accepted:
                 break
             weights, gradient, hessian, norm = trial, trial_gradient, trial_hessian, trial_norm
+            best = min(best, norm)
         return Solution(weights, norm + rounding, step)
 
 
@@ -75,7 +81,11 @@ def _descends(problem: Problem, weights: Array, trial: Array, decrease: float) -
 def _direction(problem: Problem, weights: Array, gradient: Array, hessian: Array | None, goal: float) -> Array:
     """The Newton direction: by Cholesky, or by conjugate gradients to a residual that shrinks with the gradient."""
     if hessian is not None:
-        return np.asarray(cho_solve(cho_factor(hessian), gradient))
+        try:
+            return np.asarray(cho_solve(cho_factor(hessian), gradient))
+        except np.linalg.LinAlgError:  # singular in floating point: a lifted Hessian still gives a descent direction
+            lift = 1e-10 * float(np.trace(hessian)) * np.eye(len(hessian))
+            return np.asarray(cho_solve(cho_factor(hessian + lift), gradient))
     residual, direction = gradient.copy(), np.zeros_like(gradient)
     search = residual.copy()
     square = start = float((residual**2).sum())
