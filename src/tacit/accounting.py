@@ -3,7 +3,7 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | events | rule | exactness |
 | --- | --- | --- |
 | Gaussian, any number | Gaussian differential privacy: mu = sqrt(sum count (sensitivity/scale)^2) | exact |
-| PoissonGaussian with Gaussian | privacy loss distributions of ``dp-accounting``, rounded pessimistically | tight to 1e-3 |
+| PoissonGaussian with Gaussian | privacy loss distributions of ``dp-accounting``, pessimistic | tight to 1e-3 |
 | SubsetGaussian with Gaussian | Renyi differential privacy of ``dp-accounting`` (replace-one) | upper bound |
 | Objective (Gaussian noise) with Gaussian | corners of :func:`objective_delta`, then basic composition | upper bound |
 | Sphere and Objective (sphere noise) | pure epsilon, added | upper bound |
@@ -119,8 +119,8 @@ def corners(event: Objective, adjacency: Adjacency) -> list[list[Corner]]:
 
     .. math:: \delta(\epsilon) \le \sum_j n_j \, \delta_{Gauss}(\epsilon - D_j; \mu_j)
 
-    * logistic: g = s v, 0 <= s <= 1, with Hessian trace 4 t s(1-s), so D(s) = log(1 + 4t s(1-s)/Lambda) vanishes where the gradient
-      is largest: tangents to D give the majorant;
+    * logistic: g = s v, 0 <= s <= 1, with Hessian trace 4 t s(1-s), so D(s) = log(1 + 4t s(1-s)/Lambda) vanishes
+      where the gradient is largest: tangents to D give the majorant;
     * monotone: g = s v, 0 <= s <= 1; two-sided: g = s v, -1 <= s <= 1; simplex: g in conv{0, e_j - e_y} x; D constant.
 
     Replace-one takes all pairs of corners. The proof is on the docs' page "Objective perturbation".
@@ -276,8 +276,8 @@ def _subset(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     mu = _mu(events, adjacency)
     if mu:
         accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
-    # A random subset never costs more than all records (the hockey-stick divergence is jointly convex), and the Renyi bound
-    # for large subsets is looser than that: take the smaller.
+    # A random subset never costs more than all records (the hockey-stick divergence is jointly convex), and the Renyi
+    # bound for large subsets is looser than that: take the smaller.
     factor = sum(e.count * (2 * e.clip / e.scale) ** 2 for e in events if isinstance(e, SubsetGaussian))
     plain = _gdp(math.sqrt(mu**2 + factor))
     return _Curve(

@@ -1,7 +1,7 @@
 """The scikit-learn face: private linear models with the estimator contract that users know.
 
-``epsilon`` is a setting, not an account: every ``fit`` draws fresh noise and carries its own ``guarantee_``. Cross-validation with k
-folds is k fits on the same people; :func:`tacit.spent` adds them up.
+``epsilon`` is a setting, not an account: every ``fit`` draws fresh noise and carries its own ``guarantee_``.
+Cross-validation with k folds is k fits on the same people; :func:`tacit.spent` adds them up.
 """
 
 from __future__ import annotations
@@ -174,13 +174,12 @@ def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], Array, tuple[str, 
 class LogisticRegression(_PrivateClassifier):
     """Differentially private logistic regression, for two or more classes.
 
-    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a mechanism with its own
-    settings), ``calibration`` ('proven', or 'paper' for the published noise), ``adjacency`` ('replace-one' or 'add-remove'),
-    ``clip`` (row norm: longer rows are shrunk to it), ``classes`` (the label set, declared), ``fit_intercept``,
-    ``regularization`` (lambda of the mean objective; None: chosen with the noise), ``multiclass`` ('softmax' or
-    'one-vs-rest'), ``margin`` of the loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0; 0 for the
-    methods of other papers),
-    ``random_state`` (None: operating system entropy).
+    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a
+    mechanism with its own settings), ``calibration`` ('proven', or 'paper' for the published noise), ``adjacency``
+    ('replace-one' or 'add-remove'), ``clip`` (row norm: longer rows are shrunk to it), ``classes`` (the label set,
+    declared), ``fit_intercept``, ``regularization`` (lambda of the mean objective; None: chosen with the noise),
+    ``multiclass`` ('softmax' or 'one-vs-rest'), ``margin`` of the loss log(1 + exp(margin - y z)) (None: 2 where
+    noise rules, falling to 0; 0 for the methods of other papers), ``random_state`` (None: operating system entropy).
 
     Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
     """
@@ -240,7 +239,8 @@ class LogisticRegression(_PrivateClassifier):
 class LinearSVC(_PrivateClassifier):
     """Differentially private linear support vector classifier with the Huber hinge; several classes one-vs-rest.
 
-    Parameters as in :class:`LogisticRegression`, and ``smoothing``: half the width over which the hinge's corner is rounded.
+    Parameters as in :class:`LogisticRegression`, and ``smoothing``: half the width over which the hinge's corner is
+    rounded.
     """
 
     def __init__(
@@ -277,8 +277,8 @@ class LinearSVC(_PrivateClassifier):
 class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
     """Differentially private linear regression.
 
-    ``target_bound`` is B for targets in [-B, B], or a pair (lower, upper): public, declared; targets outside are clipped to it and
-    predictions stay inside it. Other parameters as in :class:`LogisticRegression`.
+    ``target_bound`` is B for targets in [-B, B], or a pair (lower, upper): public, declared; targets outside are
+    clipped to it and predictions stay inside it. Other parameters as in :class:`LogisticRegression`.
     """
 
     def __init__(
@@ -311,7 +311,7 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
         low, high = (-pair[0], pair[0]) if pair.size == 1 else (pair[0], pair[-1])
         check(
             pair.size <= 2 and -math.inf < low < high < math.inf,
-            f"Expected target_bound={self.target_bound!r} to be a number > 0 or a pair (lower, upper) with lower < upper.",
+            f"Expected target_bound={self.target_bound!r} to be a number > 0 or a pair (lower, upper), lower < upper.",
         )
         return float(low), float(high)
 

@@ -58,7 +58,10 @@ class Guarantee:
         return accounting.epsilon(self.events, self.delta if delta is None else delta, chosen)
 
     def verify(self) -> float:
-        """Compute epsilon again from the recorded events alone; return it, or raise PrivacyError when it does not hold."""
+        """Compute epsilon again from the recorded events alone.
+
+        Return it, or raise PrivacyError when it does not hold.
+        """
         row = THEOREMS.get(self.theorem)
         if row is None:
             refuse("This guarantee cites a theorem that Tacit does not know; it cannot be checked here.")

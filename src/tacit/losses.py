@@ -51,9 +51,9 @@ class _Scalar:
 class Logistic(_Scalar):
     """``log(1 + exp(margin - y z))`` for y in {-1, +1}. Third derivative at most 1/(6 sqrt 3).
 
-    A margin above zero asks for scores beyond it, as the hinge does. With s the slope's size the curvature is s (1 - s)
-    whatever the margin, so no constant changes; but near z = 0, where a strongly regularised model lives, s grows from 1/2
-    towards 1: more signal for the same noise. Probabilities come from :func:`probabilities`.
+    A margin above zero asks for scores beyond it, as the hinge does. With s the slope's size the curvature is s (1 -
+    s) whatever the margin, so no constant changes; but near z = 0, where a strongly regularised model lives, s grows
+    from 1/2 towards 1: more signal for the same noise. Probabilities come from :func:`probabilities`.
     """
 
     margin: float = 0.0

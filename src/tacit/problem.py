@@ -1,8 +1,8 @@
 """The private problem: sums of losses, gradients and Hessians over blocks of rows that stay in cache.
 
-The design row of record i is ``(s_i x_i, c)``: the record's row, shrunk by its own multiplier s_i so that its norm is at
-most the clip, and a public constant c for the intercept. The matrix itself is never copied, scaled or
-densified: multipliers are applied to predictions and slopes.
+The design row of record i is ``(s_i x_i, c)``: the record's row, shrunk by its own multiplier s_i so that its norm is
+at most the clip, and a public constant c for the intercept. The matrix itself is never copied, scaled or densified:
+multipliers are applied to predictions and slopes.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def block_rows(features: int) -> int:
 def rounding_slack(facts: Facts) -> float:
     """Relative growth of a gradient sum's sensitivity by floating-point rounding.
 
-    Two neighbouring sums are computed with n terms each; every term carries a relative error of at most (d + 64) u, the sum
-    over a block of m rows at most m u, the sum over n/m blocks at most (n/m) u, each relative to the n terms of
-    norm at most ``clip``. So the difference of the computed sums exceeds that of the exact ones by at most
-    ``2 n (d + m + n/m + 64) u clip`` with u = 2**-53, in whatever order the rows are added.
+    Two neighbouring sums are computed with n terms each; every term carries a relative error of at most (d + 64) u,
+    the sum over a block of m rows at most m u, the sum over n/m blocks at most (n/m) u, each relative to the n terms
+    of norm at most ``clip``. So the difference of the computed sums exceeds that of the exact ones by at most ``2 n
+    (d + m + n/m + 64) u clip`` with u = 2**-53, in whatever order the rows are added.
     """
     n, m = facts.records, block_rows(facts.features)
     return 2.0 * n * (facts.features + m + n / m + 64) * 2.0**-53

@@ -38,7 +38,8 @@ THEOREMS: dict[str, Theorem] = {
         "output",
     ),
     "descent-output": Theorem(
-        "T gradient steps of size at most 1/(n beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta Lambda)^T) when a "
+        "T gradient steps of size at most 1/(n beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta "
+        "Lambda)^T) when a "
         "record is added, twice that when one is replaced.",
         "Zhang, Zheng, Mou & Wang 2017, Theorem 1 and Lemma 5",
         "proven",
@@ -64,13 +65,15 @@ THEOREMS: dict[str, Theorem] = {
         "objective",
     ),
     "statistics": Theorem(
-        "Second moments and cross moments are released once by one joint Gaussian mechanism; the rest is post-processing.",
+        "Second moments and cross moments are released once by one joint Gaussian mechanism; the rest is "
+        "post-processing.",
         "Dwork, Talwar, Thakurta & Zhang 2014; Wang 2018; Balle & Wang 2018",
         "proven",
         "statistics",
     ),
     "gradient": Theorem(
-        "T Gaussian releases of a clipped gradient sum are exactly sqrt(T) clip/scale-GDP (twice that for replace-one).",
+        "T Gaussian releases of a clipped gradient sum are exactly sqrt(T) clip/scale-GDP (twice that for "
+        "replace-one).",
         "Dong, Roth & Su 2022, Corollary 3.3; Wang, Ye & Xu 2017",
         "proven",
         "gradient",
@@ -88,14 +91,16 @@ THEOREMS: dict[str, Theorem] = {
         "gradient",
     ),
     "disjoint-gradient": Theorem(
-        "One pass over disjoint random batches with noise of density exp(-eps ||z|| / sensitivity): each record is used "
+        "One pass over disjoint random batches with noise of density exp(-eps ||z|| / sensitivity): each "
+        "record is used "
         "once.",
         "Song, Chaudhuri & Sarwate 2013, section II",
         "proven",
         "gradient",
     ),
     "svrg": Theorem(
-        "Anchor gradients over all records and clipped gradient differences over Poisson samples, both with Gaussian noise, "
+        "Anchor gradients over all records and clipped gradient differences over Poisson samples, both with "
+        "Gaussian noise, "
         "composed by privacy loss distributions.",
         "Wang, Ye & Xu 2017 (Algorithm 1, with the anchor noised once and the sampler accounted)",
         "proven",

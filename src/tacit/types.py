@@ -64,7 +64,10 @@ class Loss(Protocol):
 
     @property
     def geometry(self) -> str:
-        """Which slopes one record can have: 'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.accounting`)."""
+        """Which slopes one record can have.
+
+        'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.accounting`).
+        """
 
     @property
     def lipschitz(self) -> float:
@@ -136,7 +139,8 @@ class Facts:
 class Solution:
     """What a solver or a plan gives: the point, a certified bound on the gradient norm there, and the steps taken.
 
-    ``extras`` is whatever else the run produced, by name: an estimator shows each as an attribute with a trailing underscore.
+    ``extras`` is whatever else the run produced, by name: an estimator shows each as an attribute with a trailing
+    underscore.
     """
 
     weights: Array

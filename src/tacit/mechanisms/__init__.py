@@ -16,7 +16,8 @@ from tacit.mechanisms.svrg import Svrg
 from tacit.types import Budget, Facts
 
 __all__ = [
-    "METHODS", "Disjoint", "Everyone", "GradientPerturbation", "Mechanism", "Method", "ObjectivePerturbation", "Output", "Poisson",
+    "METHODS", "Disjoint", "Everyone", "GradientPerturbation", "Mechanism", "Method", "ObjectivePerturbation",
+    "Output", "Poisson",
     "Subset", "SufficientStatistics", "Svrg", "choose_method",
 ]  # fmt: skip
 
@@ -70,7 +71,8 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "output-wu-2017", Output("passes"), "Wu et al. 2017, Algorithm 1", ALL,
-            "Gaussian noise on permutation SGD, convex (replace-one only); 'paper': classical noise", ("proven", "paper"),
+            "Gaussian noise on permutation SGD, convex (replace-one only); 'paper': classical noise",
+            ("proven", "paper"),
         ),
         Method(
             "output-wu-2017-strong", Output("passes-strong"), "Wu et al. 2017, Algorithm 2", ALL,

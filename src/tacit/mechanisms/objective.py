@@ -1,4 +1,5 @@
-r"""Objective perturbation: minimise ``sum loss + (Lambda/2)||W||^2 + <B, W>`` with a random B; the minimiser is private.
+r"""Objective perturbation: minimise ``sum loss + (Lambda/2)||W||^2 + <B, W>`` with a random B; the minimiser is
+private.
 
 W <-> B is a bijection, so the density ratio of two neighbours' minimisers is a ratio of Hessian determinants times a
 ratio of noise densities. With k the dimension of the subspace that one record's gradient stays in and tr the

@@ -2,9 +2,12 @@
 
 Sensitivity of the result when one record is added (twice that when one is replaced), with G the gradient bound:
 
-* exact minimiser of ``sum loss + (Lambda/2)||w||^2``: ``G / Lambda``; stopping at ``||gradient|| <= tau`` adds ``2 tau / Lambda``;
-* T gradient steps of size ``eta <= 1/((n+1) beta + Lambda)``: ``(G/Lambda)(1 - (1 - eta Lambda)^T)``, or ``G eta T`` for Lambda = 0;
-* k passes of permutation SGD with batches of b (replace-one only): ``2 k G eta / b``, or ``2 G / Lambda`` with decreasing steps.
+* exact minimiser of ``sum loss + (Lambda/2)||w||^2``: ``G / Lambda``; stopping at ``||gradient|| <= tau`` adds ``2
+  tau / Lambda``;
+* T gradient steps of size ``eta <= 1/((n+1) beta + Lambda)``: ``(G/Lambda)(1 - (1 - eta Lambda)^T)``, or ``G eta T``
+  for Lambda = 0;
+* k passes of permutation SGD with batches of b (replace-one only): ``2 k G eta / b``, or ``2 G / Lambda`` with
+  decreasing steps.
 """
 
 from __future__ import annotations
@@ -61,7 +64,10 @@ class Minimum:
 
 
 def certified(problem: Problem, tau: float) -> Array:
-    """The minimiser to a certified gradient norm of tau plus rounding; zeros, whatever the data, if that is not reached."""
+    """The minimiser to a certified gradient norm of tau plus rounding.
+
+    Zeros, whatever the data, if that is not reached.
+    """
     solution: Solution = Newton(tau).solve(problem)
     reached = solution.gap <= tau + rounding_slack(problem.facts) * problem.facts.gradient
     return solution.weights if reached else problem.start()
@@ -78,7 +84,10 @@ class Steps:
 
     @classmethod
     def build(cls, count: int, regularization: float, facts: Facts) -> Steps:
-        """Steps of size ``1/((n+1) beta + Lambda)``: public, and a contraction for both neighbours, one of n + 1 records too."""
+        """Steps of size ``1/((n+1) beta + Lambda)``.
+
+        Public, and a contraction for both neighbours, one of n + 1 records too.
+        """
         return cls(count, regularization, 1.0 / ((facts.records + 1) * facts.curvature + regularization))
 
     def sensitivity(self, facts: Facts) -> Sensitivity:
@@ -95,7 +104,10 @@ class Steps:
 
 @dataclass(frozen=True)
 class Passes:
-    """Permutation SGD (Wu et al. 2017): constant steps for convex, ``min(1/(beta + lambda), 1/(lambda t))`` for strongly convex."""
+    """Permutation SGD (Wu et al. 2017).
+
+    Constant steps for convex, ``min(1/(beta + lambda), 1/(lambda t))`` for strongly convex.
+    """
 
     passes: int
     batch: int
@@ -146,8 +158,8 @@ class OutputPlan:
 class Output:
     """Output perturbation.
 
-    ``trainer``: 'minimum', 'descent' (Zhang et al. 2017), 'passes' or 'passes-strong' (Wu et al. 2017). ``noise``: 'gaussian', or
-    'sphere' for pure epsilon (Chaudhuri et al. 2011).
+    ``trainer``: 'minimum', 'descent' (Zhang et al. 2017), 'passes' or 'passes-strong' (Wu et al. 2017). ``noise``:
+    'gaussian', or 'sphere' for pure epsilon (Chaudhuri et al. 2011).
     """
 
     trainer: Literal["minimum", "descent", "passes", "passes-strong"] = "minimum"

@@ -1,14 +1,15 @@
 r"""Sufficient statistics for the squared loss: release all moments once, then solve; the rest is post-processing.
 
-In units R = B = 1 one record contributes ``phi = (sqrt p x x^T, sqrt q x, sqrt r y x, sqrt s y, sqrt k)``: second moments, means, cross
-moments, the target's mean and the count, each weighted by how precisely it is wanted; the symmetric matrix is
-vectorised isometrically (off-diagonal entries times sqrt 2). All coordinates get the same Gaussian noise.
+In units R = B = 1 one record contributes ``phi = (sqrt p x x^T, sqrt q x, sqrt r y x, sqrt s y, sqrt k)``: second
+moments, means, cross moments, the target's mean and the count, each weighted by how precisely it is wanted; the
+symmetric matrix is vectorised isometrically (off-diagonal entries times sqrt 2). All coordinates get the same
+Gaussian noise.
 
 * add-remove: ``||phi||^2 <= p + q + r + s + k``;
-* replace-one (the count is public, k = 0): with T = x.x' and unit rows (shorter rows can be completed to unit length in
-  fresh dimensions, which leaves T and raises everything else), ``||phi - phi'||^2 = 2p(1 - T^2) + 2q(1 - T) + 2r(1 - y y' T) +
-  s(y - y')^2`` for targets at +-1 (it is convex in them), so the largest value over T is, for y = y' and y = -y',
-  ``2p + 2(q + r) + (q + r)^2/(2p)`` and ``2p + 2(q + r) + (q - r)^2/(2p) + 4s``.
+* replace-one (the count is public, k = 0): with T = x.x' and unit rows (shorter rows can be completed to unit length
+  in fresh dimensions, which leaves T and raises everything else), ``||phi - phi'||^2 = 2p(1 - T^2) + 2q(1 - T) + 2r(1
+  - y y' T) + s(y - y')^2`` for targets at +-1 (it is convex in them), so the largest value over T is, for y = y' and
+  y = -y', ``2p + 2(q + r) + (q + r)^2/(2p)`` and ``2p + 2(q + r) + (q - r)^2/(2p) + 4s``.
 
 The default weights (1, 1/2, 1/2, 1/2, 1/2) give 6 for replace-one; the worst cases taken apart would give 8.
 """
@@ -128,10 +129,10 @@ class StatisticsPlan:
 def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: float) -> tuple[Array, float]:
     r"""Least squares from noisy moments, aware of their noise; never with a negative eigenvalue.
 
-    The means are shrunk by their known noise and the system is centred. Eigenvalues of the centred second moments that
-    stand out of the noise (by more than its edge, s sqrt(2d)) are kept, the bulk is shrunk towards its mean, and the
-    solution in each eigendirection is the posterior mean of an errors-in-variables model,
-    ``w_i = l tau g_i / (l^2 tau + v0 + v1 tau + 0.1 l)``, averaged over the prior variance tau by its marginal likelihood. Where l is far
+    The means are shrunk by their known noise and the system is centred. Eigenvalues of the centred second moments
+    that stand out of the noise (by more than its edge, s sqrt(2d)) are kept, the bulk is shrunk towards its mean, and
+    the solution in each eigendirection is the posterior mean of an errors-in-variables model, ``w_i = l tau g_i /
+    (l^2 tau + v0 + v1 tau + 0.1 l)``, averaged over the prior variance tau by its marginal likelihood. Where l is far
     above the noise this is plain least squares, where it is far below it is zero.
     """
     d = len(moments.cross)

@@ -1,7 +1,8 @@
 """DP-SVRG: a noisy full gradient at an anchor, then sampled steps on clipped gradient *differences* to the anchor.
 
-Wang, Ye & Xu 2017 add noise to the inner steps only and account for them with a constant "c". Here the anchor's gradient
-gets its own noise once, the differences theirs, and both are priced: Gaussian and Poisson-sampled Gaussian, composed.
+Wang, Ye & Xu 2017 add noise to the inner steps only and account for them with a constant "c". Here the anchor's
+gradient gets its own noise once, the differences theirs, and both are priced: Gaussian and Poisson-sampled Gaussian,
+composed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 @dataclass(frozen=True)
 class SvrgPlan:
-    """A calibrated variance-reduced descent. ``multiplier`` is noise scale over clip, the same for both kinds of sum."""
+    """A calibrated variance-reduced descent. ``multiplier`` is noise scale over clip.
+
+    The same for both kinds of sum.
+    """
 
     records: int
     rounds: int
