@@ -7,6 +7,10 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | SubsetGaussian with Gaussian | Renyi differential privacy of ``dp-accounting`` (replace-one) | upper bound |
 | Objective (Gaussian noise) with Gaussian | corners of :func:`objective_delta`, then basic composition | upper bound |
 | Sphere and Objective (sphere noise) | pure epsilon, added | upper bound |
+| InputMinimum with Gaussian | :func:`input_delta`, then basic composition (replace-one) | upper bound |
+| Response with Gaussian | a pure and a Gaussian release, multiplied (replace-one) | exact for randomised response |
+| Shuffled, alone | the pair of binomials of :mod:`tacit.shuffle` (replace-one) | upper bound |
+| Claimed, alone | the paper's word, replace-one only | none: see the theorem's status |
 
 Anything else is refused. All answers are rounded to the private side.
 """
@@ -21,13 +25,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import dp_accounting
+import numpy as np
 from dp_accounting import pld, rdp
 from scipy.integrate import quad
-from scipy.special import gammaln, log_ndtr
+from scipy.special import chdtri, gammaln, log_ndtr
 
 from tacit.checks import check, refuse
-from tacit.events import Event, Gaussian, Objective, PoissonGaussian, Sphere, SubsetGaussian
-from tacit.types import Adjacency
+from tacit.events import (
+    Claimed,
+    Event,
+    Gaussian,
+    InputMinimum,
+    Objective,
+    PoissonGaussian,
+    Response,
+    Shuffled,
+    Sphere,
+    SubsetGaussian,
+)
+from tacit.shuffle import shuffled_approximate_delta
+from tacit.types import Adjacency, Array
 
 _UP = 1.0 + 1e-9
 _HIGHEST = 1e6
@@ -43,8 +60,11 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     """
     if mu == 0:
         return -math.expm1(min(0.0, epsilon))
-    upper = float(log_ndtr(-epsilon / mu + mu / 2))
-    lower = epsilon + float(log_ndtr(-epsilon / mu - mu / 2))
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if near > -5:  # phi(near) [R(near) - R(far)] with Mills' ratio R: keeps its digits for tiny mu
+        ratios = float(erfcx(near / math.sqrt(2))) - float(erfcx(far / math.sqrt(2)))
+        return max(0.0, 0.5 * math.exp(-0.5 * near * near) * ratios)
+    upper, lower = float(log_ndtr(-near)), epsilon + float(log_ndtr(-far))
     return max(0.0, math.exp(upper) * -math.expm1(min(0.0, lower - upper)))
 
 
@@ -138,14 +158,16 @@ def corners(event: Objective, adjacency: Adjacency) -> list[list[Corner]]:
             for touching in TANGENTS
         ]
     if event.geometry == "monotone":
-        return [[Corner(1, offset, 1.0)] if one else [Corner(1, offset, 2.0), Corner(2, offset, 1.0)]]
+        still = Corner(1, offset, 0.0)
+        return [[still, Corner(1, offset, 1.0)] if one else [still, Corner(1, offset, 2.0), Corner(2, offset, 1.0)]]
     if event.geometry == "two-sided":
         return [[Corner(2, offset, 1.0)] if one else [Corner(4, offset, 2.0)]]
     others = event.outputs - 1
+    still = Corner(1, offset, 0.0)
     if one:
-        return [[Corner(others, offset, 1.0)]]
+        return [[still, Corner(others, offset, 1.0)]]
     far = Corner(others * (others - 1), offset, math.sqrt(3.0))
-    return [[Corner(others, offset, 2.0), far, Corner(2 * others, offset, 1.0)]]
+    return [[still, Corner(others, offset, 2.0), far, Corner(2 * others, offset, 1.0)]]
 
 
 def objective_delta(event: Objective, epsilon: float, adjacency: Adjacency) -> float:
@@ -168,6 +190,68 @@ def objective_delta(event: Objective, epsilon: float, adjacency: Adjacency) -> f
         for cases in corners(event, adjacency)
     )
     return min(1.0, *bounds)
+
+
+def _convex_deltas(squares: Array, epsilon: float) -> Array:
+    """A convex majorant of mu^2 -> delta_Gauss(epsilon; mu), for epsilon > 0.
+
+    The function is convex up to ``mu^2 = 2 (sqrt(1 + epsilon^2) - 1)`` and concave after, where its tangent continues it.
+    """
+    bend = 2 * (math.sqrt(1 + epsilon**2) - 1)
+    mu = np.sqrt(np.clip(squares, 1e-300, bend))
+    upper, lower = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    values = np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0))
+    rise = math.exp(-0.5 * (epsilon / math.sqrt(bend) - math.sqrt(bend) / 2) ** 2) / math.sqrt(8 * math.pi * bend)
+    return np.asarray(values + rise * np.maximum(squares - bend, 0.0))
+
+
+def input_convexity(event: InputMinimum) -> float:
+    """Lambda: a lower bound, but for probability ``tail``, on the eigenvalues of the others' noisy moments plus ridge.
+
+    Off the span of the n - 1 rows' columns, n - 1 - d rows of pure noise are left, whatever the rows were; their smallest
+    singular value is at least ``row_scale (sqrt(n-1-d) - sqrt(d) - sqrt(2 log(1/tail)))`` (Davidson & Szarek 2001).
+    """
+    d = event.features
+    free = math.sqrt(max(event.records - 1 - d, 0)) - math.sqrt(d) - math.sqrt(2 * math.log(1 / event.tail))
+    return (event.row_scale * max(free, 0.0)) ** 2 + event.ridge
+
+
+def input_row(event: InputMinimum) -> float:
+    """Q: an upper bound, but for probability ``tail``, on the norm of the differing contributor's noisy row."""
+    return event.row + event.row_scale * math.sqrt(float(chdtri(event.features, event.tail)))
+
+
+def input_delta(event: InputMinimum, epsilon: float, cells: int = 64) -> float:
+    r"""delta(epsilon) of input perturbation, for replace-one neighbours.
+
+    Given all row noise u, the model is objective perturbation over a ball with losses (q.w)^2/2 - p.w. With a = Q^2 eta
+    and b = 2 cross the gradients' difference is a point of a parallelogram whose corners have norms at most X + b,
+    |X - b|, Y + b and |Y - b| with X^2 + Y^2 = 4 a^2; the sum of their prices is bounded over ``cells`` intervals of X.
+
+    .. math::
+       \delta(\epsilon) \le 2\gamma + \sum_c \delta_{Gauss}(\epsilon - \log(1 + Q^2/\Lambda);\, \|c\|/\sigma_b)
+
+    Edges: 1 where the noisy quadratic cannot be shown to be convex. The proof: docs' page "Input perturbation".
+    """
+    strong, row = input_convexity(event), input_row(event)
+    if strong <= 0:
+        return 1.0
+    left = epsilon - math.log1p(row**2 / strong)
+    if left <= 0:
+        return 1.0
+    far, side = 2 * row**2 * event.radius / event.scale, 2 * event.cross / event.scale
+    edges = far * np.sqrt(np.linspace(0.5, 1.0, cells + 1))
+    others = np.sqrt(np.maximum(far**2 - edges**2, 0.0))
+    low, high = edges[:-1], edges[1:]
+    near, wide = others[1:], others[:-1]
+    sums = (
+        _convex_deltas((high + side) ** 2, left)
+        + _convex_deltas(np.maximum((high - side) ** 2, (low - side) ** 2), left)
+        + _convex_deltas((wide + side) ** 2, left)
+        + _convex_deltas(np.maximum((wide - side) ** 2, (near - side) ** 2), left)
+    )
+    rare = 2 * event.tail if event.row_scale else 0.0
+    return min(1.0, rare + float(sums.max()))
 
 
 @dataclass(frozen=True)
@@ -241,9 +325,19 @@ def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     mu = _mu(events, adjacency)
     unsampled = math.sqrt(mu**2 + sum(e.count * (factor * e.clip / e.scale) ** 2 for e in sampled))
     widest = max(factor * e.clip / e.scale for e in sampled)
-    if widest > 25:  # a single step already costs hundreds: the bound without sampling is enough, and cannot overflow
+    if len(sampled) > 64:
+        refuse("Expected at most 64 kinds of sampled sums to price together. Price them apart and add.")
+    # Where a step, or all of them by the central limit, cost hundreds, the bound without sampling is enough: a privacy
+    # loss distribution that wide would take all memory.
+    central = math.sqrt(sum(e.count * e.rate**2 * math.expm1((factor * e.clip / e.scale) ** 2) for e in sampled)) if (
+        widest < 25
+    ) else math.inf  # fmt: skip
+    if central > 100:
         return _gdp(unsampled)
-    interval = 1e-4 * max(1.0, widest**2)
+    # Buckets as fine as is useful, and never more than some millions: the whole loss is of the order of its mean, which
+    # sampling keeps below rate times that of the plain Gaussian.
+    mean = 0.5 * (mu**2 + sum(e.count * e.rate * (factor * e.clip / e.scale) ** 2 for e in sampled))
+    interval = max(1e-4 * max(1.0, widest**2), 1e-6 * mean)
     total = pld.privacy_loss_distribution.identity(value_discretization_interval=interval)
     if mu:
         total = total.compose(
@@ -290,6 +384,58 @@ def _gdp(mu: float) -> _Curve:
     return _Curve(lambda e: _UP * gaussian_delta(mu, e))
 
 
+def _claimed(event: Claimed, adjacency: Adjacency) -> _Curve:
+    """The paper's word: its delta from its epsilon on, and nothing below."""
+    if adjacency != "replace-one":
+        refuse("The paper's claim is for replace-one neighbours only. Use adjacency='replace-one'.")
+    return _Curve(
+        lambda e: event.delta if e >= event.epsilon else 1.0,
+        lambda d: event.epsilon if d >= event.delta else math.inf,
+    )
+
+
+def _only_replace(adjacency: Adjacency) -> None:
+    if adjacency != "replace-one":
+        refuse("The analysis of this method does not cover add-remove neighbours. Use adjacency='replace-one'.")
+
+
+def _input(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
+    _only_replace(adjacency)
+    (main,) = (event for event in events if isinstance(event, InputMinimum))
+    extra = _mu(events, adjacency)
+    share = 8 * extra + extra**2 / 2
+    rest = gaussian_delta(extra, share) if extra else 0.0
+    return _Curve(lambda e: _UP * input_delta(main, e - share) + rest)
+
+
+def _response(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
+    """Products: delta(e) = E[delta_Gauss(e - L)] over the loss L of randomised response, the worst pure mechanism."""
+    _only_replace(adjacency)
+    mu, total = _mu(events, adjacency), sum(event.epsilon for event in events if isinstance(event, Response))
+    kept = 1 / (1 + math.exp(-total))
+
+    def price(e: float) -> float:
+        return _UP * (kept * gaussian_delta(mu, e - total) + (1 - kept) * gaussian_delta(mu, e + total))
+
+    return _Curve(price)
+
+
+def _shuffled(event: Shuffled, adjacency: Adjacency) -> _Curve:
+    _only_replace(adjacency)
+    return _Curve(lambda e: shuffled_approximate_delta(event.epsilon, event.delta, event.records, e))
+
+
+def _local(events: tuple[Event, ...], kinds: set[type[Event]], adjacency: Adjacency) -> _Curve | None:
+    """The price of what people perturbed themselves; None for other events."""
+    if len(events) == 1 and isinstance(events[0], Shuffled):
+        return _shuffled(events[0], adjacency)
+    if kinds <= {Gaussian, Response} and Response in kinds:
+        return _response(events, adjacency)
+    if kinds <= {Gaussian, InputMinimum} and sum(isinstance(event, InputMinimum) for event in events) == 1:
+        return _input(events, adjacency)
+    return None
+
+
 def _relation(adjacency: Adjacency) -> Any:
     relations = dp_accounting.NeighboringRelation
     return relations.REPLACE_ONE if adjacency == "replace-one" else relations.ADD_OR_REMOVE_ONE
@@ -299,8 +445,13 @@ def _relation(adjacency: Adjacency) -> Any:
 def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     kinds = {type(event) for event in events}
     noises = {event.noise for event in events if isinstance(event, Objective)}
+    if len(events) == 1 and isinstance(events[0], Claimed):
+        return _claimed(events[0], adjacency)
     if kinds == {Gaussian}:
         return _gdp(_mu(events, adjacency))
+    local = _local(events, kinds, adjacency)
+    if local is not None:
+        return local
     if kinds <= {Sphere, Objective} and kinds and noises <= {"sphere"}:
         return _pure(events, adjacency)
     objectives = sum(isinstance(event, Objective) for event in events)
@@ -323,7 +474,8 @@ def delta(events: tuple[Event, ...], epsilon: float, adjacency: Adjacency) -> fl
 def epsilon(events: tuple[Event, ...], delta: float, adjacency: Adjacency) -> float:
     """The epsilon that the events have at this delta, or an upper bound on it; ``inf`` where there is none."""
     check(0 <= delta < 1, f"Expected 0 <= delta={delta} < 1.")
-    if delta == 0 and not all(isinstance(e, Sphere) or getattr(e, "noise", "") == "sphere" for e in events):
+    pure = all(isinstance(e, Sphere | Claimed | Response) or getattr(e, "noise", "") == "sphere" for e in events)
+    if delta == 0 and not pure:
         return math.inf
     return _curve(events, adjacency).epsilon(delta)
 

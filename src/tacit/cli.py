@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except OSError as error:
             print(f"tacit: {error.filename or 'file'}: {error.strerror or error}.", file=sys.stderr)
             return 2
-        except (ValueError, RecursionError, MemoryError) as error:
+        except (ValueError, ArithmeticError, RecursionError, MemoryError) as error:
             print(f"tacit: {error or type(error).__name__}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
@@ -150,6 +150,9 @@ def _verify(options: argparse.Namespace) -> int:
         guarantee.verify()
     except PrivacyError as error:
         print(f"tacit: NOT VERIFIED. {error}", file=sys.stderr)
+        return 1
+    except (ArithmeticError, MemoryError):  # numbers that no fit writes, from a stranger
+        print("tacit: NOT VERIFIED. The recorded events are beyond what can be priced.", file=sys.stderr)
         return 1
     print("\nRecomputed from the recorded events alone:")
     for adjacency in ADJACENCIES:

@@ -56,6 +56,7 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
     regularization: float | None
     random_state: Any
     guarantee_: Guarantee
+    record_guarantee_: Guarantee
     coef_: Array
     intercept_: Any
 
@@ -85,6 +86,8 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
             problem.facts, mechanism, budget, method=name, seeded=source.seeded,
             regularization=self.regularization, calibration=self.calibration, assumptions=assumptions,
         )  # fmt: skip
+        if prepared.record_guarantee is not None:
+            self.record_guarantee_ = prepared.record_guarantee
         solution = fit(problem, prepared, source, self._spend)
         for extra, value in solution.extras.items():
             setattr(self, f"{extra}_", value)

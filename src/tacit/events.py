@@ -138,10 +138,91 @@ class Objective:
         check(self.noise in ("gaussian", "sphere"), f"Expected noise={self.noise!r} to be 'gaussian' or 'sphere'.")
 
 
-Event = Gaussian | PoissonGaussian | SubsetGaussian | Sphere | Objective
+@dataclass(frozen=True)
+class Claimed:
+    """A release that a paper calls (epsilon, delta)-private, without an analysis that anyone can price.
+
+    Accountants repeat the claim, for replace-one neighbours only; whether it holds is said by the status of the theorem.
+    """
+
+    epsilon: float
+    delta: float
+    reference: str
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check(0 <= self.delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
+        check(isinstance(self.reference, str) and self.reference, "Expected a claim to name its reference.")
+
+
+@dataclass(frozen=True)
+class InputMinimum:
+    """The minimiser over the ball of radius eta of a quadratic whose terms were perturbed by those who gave them.
+
+    ``records`` submissions (q + u, p - r) with ||q|| <= ``row``, ||p|| <= ``cross``, u of standard deviation
+    ``row_scale`` a coordinate, and all r together of standard deviation ``scale``; ``ridge`` (Delta_in, of either sign)
+    is added to the quadratic. ``tail`` is the probability given to each of two rare events (:func:`tacit.accounting.input_delta`).
+    """
+
+    features: int
+    records: int
+    row: float
+    cross: float
+    radius: float
+    row_scale: float
+    scale: float
+    ridge: float
+    tail: float
+
+    def __post_init__(self) -> None:
+        for name in ("row", "cross", "radius", "scale"):
+            check_positive(name, getattr(self, name))
+        check_count("features", self.features)
+        check_count("records", self.records)
+        check(0 <= self.row_scale < float("inf"), f"Expected row_scale={self.row_scale} >= 0 and finite.")
+        check(abs(self.ridge) < float("inf"), f"Expected ridge={self.ridge} to be finite.")
+        check(0 < self.tail < 1, f"Expected 0 < tail={self.tail} < 1.")
+
+
+@dataclass(frozen=True)
+class Response:
+    """One record's own release by a mechanism of pure ``epsilon``: randomised response, or noise on a sphere."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """The releases of ``records`` people, each (epsilon, delta)-private by itself, in an order that tells nothing."""
+
+    epsilon: float
+    delta: float
+    records: int
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check(0 <= self.delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
+        check_count("records", self.records)
+
+
+Event = Gaussian | PoissonGaussian | SubsetGaussian | Sphere | Objective | Claimed | InputMinimum | Response | Shuffled
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Gaussian, PoissonGaussian, SubsetGaussian, Sphere, Objective)
+    kind.__name__: kind
+    for kind in (
+        Gaussian,
+        PoissonGaussian,
+        SubsetGaussian,
+        Sphere,
+        Objective,
+        Claimed,
+        InputMinimum,
+        Response,
+        Shuffled,
+    )
 }
 
 

@@ -230,9 +230,11 @@ def _plain(value: Any) -> Any:
 
 def _floats(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A rectangle of finite numbers, written as numbers."""
-    array = np.asarray(values)
-    _need(array.dtype.kind in "fi" and np.isfinite(array).all(), "Its numbers are not all finite and in even rows.")
-    return array.astype(np.float64)
+    cells = np.asarray(values, dtype=object)  # of lists, where rows are uneven
+    _need(all(type(cell) in (int, float) for cell in cells.ravel()), "Its numbers are not all numbers in even rows.")
+    array = cells.astype(np.float64)
+    _need(np.isfinite(array).all(), "Its numbers are not all finite.")
+    return array
 
 
 def _labels(values: Any) -> np.ndarray[Any, np.dtype[Any]]:

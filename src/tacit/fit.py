@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit import accounting
 from tacit._version import __version__
@@ -31,6 +31,7 @@ class Prepared:
 
     plan: Plan
     guarantee: Guarantee
+    record_guarantee: Guarantee | None = None
 
 
 def prepare(
@@ -49,6 +50,22 @@ def prepare(
     if unmet:
         refuse(unmet)
     plan = mechanism.calibrate(budget, facts, regularization, calibration)
+    return state(
+        plan, facts, budget, method=method, seeded=seeded, calibration=calibration, assumptions=assumptions
+    )
+
+
+def state(
+    plan: Plan,
+    facts: Facts,
+    budget: Budget,
+    *,
+    method: str,
+    seeded: bool,
+    calibration: Calibration = "proven",
+    assumptions: tuple[str, ...] = (),
+) -> Prepared:
+    """The guarantee of a calibrated plan, and where people perturb their own records, the guarantee of one record."""
     guarantee = Guarantee(
         epsilon=budget.epsilon,
         delta=budget.delta,
@@ -67,7 +84,19 @@ def prepare(
         calibration=calibration,
         version=__version__,
     )
-    return Prepared(plan, guarantee)
+    released = getattr(plan, "record_events", ())
+    if not released:
+        return Prepared(plan, guarantee)
+    theorem = getattr(plan, "record_theorem", plan.theorem)
+    record = replace(
+        guarantee,
+        epsilon=accounting.epsilon(released, budget.delta, budget.adjacency),
+        events=released,
+        theorem=theorem,
+        status=THEOREMS[theorem].status,
+        protects="one record, as it leaves its owner",
+    )
+    return Prepared(plan, guarantee, record)
 
 
 def _status(plan: Plan, budget: Budget, method: str) -> Status:
@@ -75,11 +104,14 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     if not plan.events:
         return "proven"
     price = accounting.epsilon(plan.events, budget.delta, budget.adjacency)
-    if price <= budget.epsilon * (1 + 1e-6):
-        return THEOREMS[plan.theorem].status
+    row = THEOREMS[plan.theorem]
+    fits = price <= budget.epsilon * (1 + 1e-6)
+    if fits and row.status != "refuted":
+        return row.status
+    found = f"what is released costs epsilon={price:.4g}. Use calibration='proven'"
     warnings.warn(
         f"REFUTED: the published noise of {method} does not give epsilon={budget.epsilon:g} under {budget.adjacency} "
-        f"neighbours; what is released costs epsilon={price:.4g}. Use calibration='proven'.",
+        f"neighbours; {f'audits measured more (docs page {row.page!r}). Use a proven method' if fits else found}.",
         RefutedWarning,
         stacklevel=2,
     )

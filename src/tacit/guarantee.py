@@ -44,7 +44,8 @@ class Guarantee:
     @property
     def noise(self) -> dict[str, float]:
         """The noise scales, by kind of release."""
-        return {f"{i}:{type(event).__name__}": event.scale for i, event in enumerate(self.events)}
+        scales = ((i, event, getattr(event, "scale", None)) for i, event in enumerate(self.events))
+        return {f"{i}:{type(event).__name__}": scale for i, event, scale in scales if scale is not None}
 
     def epsilon_at(self, *, delta: float | None = None, adjacency: Adjacency | None = None) -> float:
         """The epsilon of what was released, at another delta or under the other adjacency.
@@ -157,6 +158,9 @@ def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "
     together = tuple(event for guarantee in guarantees for event in guarantee.events)
     if any(not guarantee.events for guarantee in guarantees):
         return math.inf
+    claims = [g for g in guarantees if any(isinstance(event, events.Claimed) for event in g.events)]
+    if any(guarantee.status == "refuted" for guarantee in claims):
+        return math.inf  # a refuted claim has no price
     share = delta / len(guarantees)
     added = sum(accounting.epsilon(guarantee.events, share, adjacency) for guarantee in guarantees)
     try:

@@ -25,7 +25,7 @@ from scipy.special import ndtri
 from tacit.checks import check
 from tacit.types import Array
 
-GRID_BITS = 30
+GRID_BITS = 24
 _LARGEST = 2.0**61
 
 Words = NDArray[np.uint64]
@@ -106,14 +106,25 @@ def permutation(source: Source, count: int) -> NDArray[np.intp]:
     return np.argsort(source.words(count), kind="stable")
 
 
-def grid(scale: float) -> float:
-    """The spacing of releases with noise of this scale: a power of two about 2**-30 of it."""
-    return 2.0 ** (math.floor(math.log2(scale)) - GRID_BITS)
+def grid(scale: float, bits: int = GRID_BITS) -> float:
+    """The spacing of releases with noise of this scale: a power of two about 2**-bits of it.
+
+    Coarse enough that a cell of the grid holds thousands of the 2**64 words even six deviations out, fine enough that
+    rounding adds little to the sensitivity.
+    """
+    return 2.0 ** (math.floor(math.log2(scale)) - bits)
 
 
-def grid_slack(scale: float, size: int) -> float:
+def grid_slack(scale: float, size: int, bits: int = GRID_BITS) -> float:
     """How much rounding ``size`` values to the grid can add to the distance of two neighbours' values."""
-    return grid(scale) * math.sqrt(size)
+    return grid(scale, bits) * math.sqrt(size)
+
+
+def release_whole(values: Array, scale: float, unit_noise: Array, step: float) -> NDArray[np.int64]:
+    """Values and scaled noise, each rounded to whole multiples of ``step``, and added: the release in grid steps."""
+    whole = np.clip(values / step, -_LARGEST, _LARGEST)
+    noise = unit_noise * (scale / step)
+    return np.asarray(np.rint(whole).astype(np.int64) + np.rint(noise).astype(np.int64))
 
 
 def release(values: Array, scale: float, unit_noise: Array) -> Array:
@@ -126,9 +137,7 @@ def release(values: Array, scale: float, unit_noise: Array) -> Array:
         return values
     check(math.isfinite(scale) and scale > 0, f"Expected scale={scale} > 0 and finite.")
     step = grid(scale)
-    whole = np.rint(np.clip(values / step, -_LARGEST, _LARGEST)).astype(np.int64)
-    noise = np.rint(unit_noise * (scale / step)).astype(np.int64)
-    return np.asarray((whole + noise).astype(np.float64) * step, dtype=np.float64)
+    return np.asarray(release_whole(values, scale, unit_noise, step).astype(np.float64) * step, dtype=np.float64)
 
 
 def add_gaussian(values: Array, scale: float, source: Source) -> Array:

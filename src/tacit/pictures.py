@@ -15,8 +15,8 @@ from typing import Any
 
 _INK = "#010203"
 """Stands for the page's text colour until the SVG is written; no other part of a picture has this colour."""
-_PALETTE = ("#3c7fc0", "#d07a1f", "#2f9468", "#b4549b", "#c24b45", "#7a6fd0")
-_MARKERS = "osD^vP"
+_PALETTE = ("#3c7fc0", "#d07a1f", "#2f9468", "#b4549b", "#c24b45", "#7a6fd0", "#8f7a2a", "#1f98a8", "#8a8f96")
+_MARKERS = "osD^vPX<>*"
 
 
 @dataclass(frozen=True)

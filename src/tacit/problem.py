@@ -8,7 +8,7 @@ multipliers are applied to predictions and slopes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,8 @@ from tacit.checks import check
 from tacit.rows import row_norms, row_scales
 from tacit.types import Array, Facts, Loss
 
+Admit = Callable[[slice, Array], Array]
+"""How much of it takes part: from a block's positions and squared clipped gradient norms to factors from 0 to 1."""
 HUGE = 1e100
 BLOCK_NUMBERS = 1 << 16
 """Numbers of the matrix in one block: half a megabyte, so that the second use of a block finds it in cache."""
@@ -114,6 +116,24 @@ class Records:
             z += self.intercept * weights[columns]
         return z
 
+    def predict_alone(self, block: Any, rows: slice, weights: Array) -> Array:
+        """As :meth:`predict`, with each row's result the same to the last bit whatever the other rows are.
+
+        A matrix product may add up a row's terms in an order that depends on the row's place in the block. Where a
+        decision about one record hangs on its prediction, a neighbour's presence must not move it by an ulp.
+        """
+        columns = block.shape[1]
+        if sparse.issparse(self.matrix):  # the sparse product walks along one row at a time
+            z = np.asarray(block @ weights[:columns], dtype=np.float64)
+        else:
+            dense = np.ascontiguousarray(block, dtype=np.float64)
+            parts = [np.einsum("ij,j->i", dense, np.ascontiguousarray(w)) for w in weights[:columns].T]
+            z = np.stack(parts, axis=1)
+        z *= self.scales[rows, None]
+        if self.intercept:
+            z += self.intercept * weights[columns]
+        return z
+
     def gather(self, block: Any, rows: slice, slopes: Array) -> Array:
         """Transposed design rows times slopes: the block's part of a gradient."""
         top = np.asarray(block.T @ (slopes * self.scales[rows, None]), dtype=np.float64)
@@ -154,7 +174,9 @@ class Problem:
     def facts(self) -> Facts:
         """The public facts about this problem."""
         records = self.records
-        return Facts(records.count, records.features, self.outputs, records.radius, self.loss, bool(records.intercept))
+        return Facts(
+            records.count, records.features, self.outputs, records.radius, self.loss, bool(records.intercept), records.intercept
+        )  # fmt: skip
 
     def start(self) -> Array:
         """The all-zero parameter matrix."""
@@ -188,16 +210,29 @@ class Problem:
         """
         return self._sum_gradients(weights, clip, anchor)
 
-    def _sum_gradients(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:
+    def admitted_gradient(self, weights: Array, clip: float, admit: Admit) -> Array:
+        """As :meth:`clipped_gradient`, each record's part multiplied by what ``admit`` grants it from its norm: 0 to 1.
+
+        ``admit`` sees, block by block, each record's squared clipped norm (added up over independent models): the same
+        to the last bit whatever other records there are.
+        """
+        return self._sum_gradients(weights, clip, admit=admit)
+
+    def _sum_gradients(
+        self, weights: Array, clip: float, anchor: Array | None = None, admit: Admit | None = None
+    ) -> Array:
         total = np.zeros_like(weights)
         for block, rows in self.records.blocks():
-            slopes = self.loss.slope(self.records.predict(block, rows, weights), self.records.targets[rows])
+            predict = self.records.predict if admit is None else self.records.predict_alone
+            slopes = self.loss.slope(predict(block, rows, weights), self.records.targets[rows])
             if anchor is not None:
                 slopes -= self.loss.slope(self.records.predict(block, rows, anchor), self.records.targets[rows])
             if clip < math.inf:
                 sizes = np.linalg.norm(slopes, axis=1, keepdims=True) if self.loss.coupled else np.abs(slopes)
                 sizes *= self.records.norms[rows, None]
                 slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
+                if admit is not None:
+                    slopes *= admit(rows, (np.minimum(sizes, clip) ** 2).sum(axis=1))[:, None]
             total += self.records.gather(block, rows, slopes)
         return total
 

@@ -42,7 +42,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class Row:
-    """One method of a study: its scores at every epsilon (one a repetition), and the guarantee at every epsilon."""
+    """One method of a study: its scores (one a repetition) and its guarantee at every epsilon.
+
+    Rows of one ``group`` share a picture; a row without a group is in the table only.
+    """
 
     name: str
     group: str
@@ -163,7 +166,7 @@ def _figures(study: Study, number: int) -> str:
     values = [value for value in values if math.isfinite(value)]
     margin = 0.05 * (max(values) - min(values) or 1.0)
     drawn = []
-    for group in dict.fromkeys(row.group for row in study.rows):
+    for group in dict.fromkeys(row.group for row in study.rows if row.group):
         traces = [pictures.Trace(row.name, row.means, row.spreads) for row in study.rows if row.group == group]
         picture = pictures.curves(
             title=f"Noise in the {group}", score=study.score, epsilons=study.epsilons, traces=traces, levels=levels,

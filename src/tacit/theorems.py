@@ -38,9 +38,8 @@ THEOREMS: dict[str, Theorem] = {
         "output",
     ),
     "descent-output": Theorem(
-        "T gradient steps of size at most 1/(n beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta "
-        "Lambda)^T) when a "
-        "record is added, twice that when one is replaced.",
+        "T gradient steps of size at most 1/((n+1) beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta Lambda)^T) when "
+        "a record is added, twice that when one is replaced.",
         "Zhang, Zheng, Mou & Wang 2017, Theorem 1 and Lemma 5",
         "proven",
         "output",
@@ -52,7 +51,8 @@ THEOREMS: dict[str, Theorem] = {
         "output",
     ),
     "objective": Theorem(
-        "The privacy loss of the perturbed minimiser is at most log det ratio + mu^2/2 + mu chi_k.",
+        "The privacy loss of the perturbed minimiser is at most that of Gaussian mechanisms, one for each corner of the set "
+        "of gradients that a record can have, plus the log ratio of Hessian determinants there.",
         "Redberg, Koskela & Wang 2023; Kifer, Smith & Thakurta 2012; our proof for replace-one",
         "proven",
         "objective",
@@ -105,5 +105,45 @@ THEOREMS: dict[str, Theorem] = {
         "Wang, Ye & Xu 2017 (Algorithm 1, with the anchor noised once and the sampler accounted)",
         "proven",
         "gradient",
+    ),
+    "individual": Theorem(
+        "Noisy gradient sums in which every record's own parts have squared norms that add up to at most B over the "
+        "whole run: sqrt(B)/scale-GDP, twice that when a record is replaced.",
+        "Feldman & Zrnic 2021; Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023; our proof on the page",
+        "proven",
+        "individual",
+    ),
+    "pidp-sgd": Theorem(
+        "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "
+        "used without noise.",
+        "Kang, Li, Liu & Wang 2022 (seed 002), Theorem 5",
+        "refuted",
+        "heterogeneity",
+    ),
+    "pi-dbdp-erm": Theorem(
+        "Performance-improving DBDP-ERM is said to be (eps, delta)-private although it starts at the exact minimiser "
+        "and records of small influence are used without noise.",
+        "Kang, Liu, Ding, Liu, Tong & Wang 2020 (seed 003), Theorem 2",
+        "refuted",
+        "heterogeneity",
+    ),
+    "input": Theorem(
+        "Given the noise on all rows, the model is objective perturbation over a ball; the differing contributor's noisy row "
+        "is short and the others' noise is convex enough, but for two rare events that are added to delta.",
+        "Our repair of Fukuchi, Tran & Sakuma 2017, Theorem 1; the proof is on the page",
+        "proven",
+        "input",
+    ),
+    "input-paper": Theorem(
+        "The model learned from records perturbed by Algorithm 1 is said to be (eps, delta)-private.",
+        "Fukuchi, Tran & Sakuma 2017, Theorem 1 (the published proof has gaps, listed on the page)",
+        "claimed",
+        "input",
+    ),
+    "input-record": Theorem(
+        "A submission is one joint Gaussian mechanism on (q, p), priced exactly.",
+        "Balle & Wang 2018, Theorem 5; Dong, Roth & Su 2022",
+        "proven",
+        "input",
     ),
 }

@@ -104,7 +104,8 @@ class Facts:
     """Everything public about a training run, and nothing else: the head of the public river.
 
     ``records`` is n, declared public. ``features`` counts the columns of the design, the intercept among them.
-    ``outputs`` is the number of columns of the parameter matrix. ``radius`` bounds the norm of every design row.
+    ``outputs`` is the number of columns of the parameter matrix. ``radius`` bounds the norm of every design row, the intercept's
+    ``constant`` coordinate included.
     """
 
     records: int
@@ -113,6 +114,7 @@ class Facts:
     radius: float
     loss: Loss
     intercept: bool = False
+    constant: float = 0.0
 
     @property
     def models(self) -> int:

@@ -7,6 +7,9 @@ from dataclasses import replace
 from tacit.checks import check
 from tacit.mechanisms.base import Mechanism, Method
 from tacit.mechanisms.gradient import GradientPerturbation
+from tacit.mechanisms.heterogeneous import PiDbdpErm, PidpSgd
+from tacit.mechanisms.individual import Individual
+from tacit.mechanisms.input_plan import InputPerturbation
 from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.output import Output
 from tacit.mechanisms.rules import prefer
@@ -16,9 +19,9 @@ from tacit.mechanisms.svrg import Svrg
 from tacit.types import Budget, Facts
 
 __all__ = [
-    "METHODS", "Disjoint", "Everyone", "GradientPerturbation", "Mechanism", "Method", "ObjectivePerturbation",
-    "Output", "Poisson",
-    "Subset", "SufficientStatistics", "Svrg", "choose_method",
+    "METHODS", "PUBLISHED", "Disjoint", "Everyone", "GradientPerturbation", "Individual", "InputPerturbation",
+    "Mechanism", "Method", "ObjectivePerturbation", "Output", "PiDbdpErm", "PidpSgd", "Poisson", "Subset",
+    "SufficientStatistics", "Svrg", "choose_method",
 ]  # fmt: skip
 
 ALL = ("logistic", "softmax", "huber-hinge", "squared")
@@ -47,6 +50,15 @@ METHODS: dict[str, Method] = {
             "Poisson-sampled batches, privacy loss distributions",
         ),
         Method(
+            "ls-gradient", GradientPerturbation(smoothing=2.0), "Wang et al. 2020, over all records", ALL,
+            "noisy gradient descent with Laplacian smoothing, for columns in an order, such as pixels",
+        ),
+        Method(
+            "dp-lssgd", GradientPerturbation(Poisson(0.05), smoothing=2.0, published="lssgd-2020"), "Wang et al. 2020",
+            ALL, "Poisson-sampled batches, noise, Laplacian smoothing; 'paper': Theorem 2's noise where it holds",
+            ("proven", "paper"),
+        ),
+        Method(
             "dp-sgd-subset", GradientPerturbation(Subset(256)), "Abadi et al. 2016; Wang, Balle & Kasiviswanathan 2019",
             ALL, "batches without replacement, Renyi accounting (replace-one only)",
         ),
@@ -58,6 +70,14 @@ METHODS: dict[str, Method] = {
             "bassily-2014", GradientPerturbation(Poisson(0.01), steps=500, momentum=0.0, schedule="inverse-root",
             published="bassily-2014"), "Bassily, Smith & Thakurta 2014", ALL,
             "sampled steps with 1/sqrt(t) sizes; 'paper': their noise, set for n^2 steps", ("proven", "paper"),
+        ),
+        Method(
+            "individual", Individual(), "Feldman & Zrnic 2021; Smith & Thakurta 2022", ALL,
+            "noisy gradient descent in which each record pays for its own gradients; quiet records stay longer",
+        ),
+        Method(
+            "input", InputPerturbation(), "Fukuchi, Tran & Sakuma 2017, repaired", ("logistic", "squared"),
+            "everyone perturbs their own record; the model is learned from sums (replace-one only)", ("proven", "paper"),
         ),
         Method("dp-svrg", Svrg(), "Wang, Ye & Xu 2017", ALL, "noisy anchors and sampled, clipped differences"),
         Method("output", Output(), "Chaudhuri et al. 2011, Gaussian", ALL, "Gaussian noise on the minimiser"),
@@ -82,9 +102,30 @@ METHODS: dict[str, Method] = {
 }  # fmt: skip
 """All central methods, each under the name that users, tables and guarantees call it by."""
 
+PUBLISHED: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "pidp-sgd", PidpSgd(), "Kang, Li, Liu & Wang 2022 (seed 002), Algorithm 1", ("logistic", "huber-hinge", "squared"),
+            "REFUTED: noise only for records of large influence; proven form: 'individual'", ("paper",),
+        ),
+        Method(
+            "pi-dbdp-erm", PiDbdpErm(), "Kang et al. 2020 (seed 003), Algorithm 2", ("logistic", "huber-hinge", "squared"),
+            "REFUTED: perturbs records of large influence, starts at the exact minimiser; proven form: 'individual'",
+            ("paper",),
+        ),
+    )
+}  # fmt: skip
+"""Methods with no proven calibration, kept to reproduce and audit papers; they need a constant, so pass the mechanism."""
 
-def choose_method(method: str | Mechanism, budget: Budget, facts: Facts) -> tuple[str, Mechanism, Budget]:
-    """The mechanism of that name; 'auto' goes by public facts. Pure methods turn the budget's delta into 0."""
+
+def choose_method(
+    method: str | Mechanism, budget: Budget, facts: Facts, calibration: Calibration = "proven"
+) -> tuple[str, Mechanism, Budget]:
+    """The mechanism of that name; 'auto' goes by public facts. Pure methods turn the budget's delta into 0.
+
+    A calibration that the method does not have is refused.
+    """
     if not isinstance(method, str):
         check(
             isinstance(method, Mechanism),
@@ -93,7 +134,8 @@ def choose_method(method: str | Mechanism, budget: Budget, facts: Facts) -> tupl
         name, mechanism = type(method).__name__, method
     else:
         name = prefer(budget, facts) if method == "auto" else method
-        check(name in METHODS, f"Unknown method {name!r}. Known: auto, {', '.join(METHODS)}.")
-        mechanism = METHODS[name].mechanism
+        known = METHODS | PUBLISHED
+        check(name in known, f"Unknown method {name!r}. Known: auto, {', '.join(known)}.")
+        mechanism = known[name].mechanism
     pure = getattr(mechanism, "noise", "gaussian") == "sphere"
     return name, mechanism, replace(budget, delta=0.0) if pure else budget

@@ -9,10 +9,11 @@ from typing import Literal
 from tacit.calibrate import smallest_scale
 from tacit.events import Event
 from tacit.mechanisms import rules
-from tacit.mechanisms.samplers import Everyone, Noise, Sampler
+from tacit.mechanisms.samplers import Everyone, Noise, Sampler, Subset
 from tacit.noise import Source, add_gaussian, add_sphere, grid_slack
 from tacit.problem import Problem, rounding_slack
-from tacit.solvers.descent import Average, Descent, Schedule
+from tacit.smoothing import check_smoothing, paper_noise, smooth_weights
+from tacit.solvers.descent import Average, Descent, Optimizer, Schedule
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
@@ -30,10 +31,12 @@ class GradientPlan:
     events: tuple[Event, ...]
     theorem: str
     assumptions: tuple[str, ...]
+    smoothing: float = 0.0
 
     def run(self, problem: Problem, source: Source) -> Solution:
-        """Descend along noisy mean gradients; sums are divided by a public number, never by an observed count."""
-        records, steps = problem.facts.records, self.descent.steps
+        """Clip, sum, noise, divide by a public number (never by an observed count); then smooth, moments and step."""
+        facts = problem.facts
+        records, steps = facts.records, self.descent.steps
         batches = self.sampler.batches(records, steps, source)
         add = add_gaussian if self.noise == "gaussian" else add_sphere
 
@@ -41,7 +44,7 @@ class GradientPlan:
             rows = next(batches)
             part = problem if rows is None else replace(problem, records=problem.records.take(rows))
             noisy = add(part.clipped_gradient(weights, self.clip), self.scale, source)
-            return noisy / self.divisor + self.decay * weights
+            return smooth_weights(noisy / self.divisor + self.decay * weights, self.smoothing, facts.intercept)
 
         return self.descent.run(gradient, problem.start())
 
@@ -50,7 +53,9 @@ class GradientPlan:
 class GradientPerturbation:
     """Noisy gradient descent. Whatever is None is chosen by a rule from public facts (:mod:`tacit.mechanisms.rules`).
 
-    ``clip`` bounds each record's gradient in each model; ``step`` is the step size on the mean gradient.
+    ``clip`` bounds each record's gradient in each model; ``step`` is the step size on the mean gradient. ``smoothing``
+    is the sigma of Laplacian smoothing (:mod:`tacit.smoothing`) over neighbouring features, for columns that have an
+    order, such as pixels; 0 is none. ``optimizer`` is 'sgd' (with momentum) or 'adam'.
     """
 
     sampler: Sampler = Everyone()
@@ -62,20 +67,28 @@ class GradientPerturbation:
     schedule: Schedule | None = None
     average: Average | None = None
     radius: float = math.inf
-    published: Literal["", "bassily-2014"] = ""
+    published: Literal["", "bassily-2014", "lssgd-2020"] = ""
     site: Site = "gradient"
+    smoothing: float = 0.0
+    optimizer: Optimizer = "sgd"
+
+    def __post_init__(self) -> None:
+        check_smoothing(self.smoothing)
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Nothing of the loss: clipping bounds every record's gradient."""
         if calibration == "paper" and not self.published:
-            return "This method has no published noise of its own; its proven calibration is exact. Use calibration='proven'."
+            return "This method has no published noise of its own; its exact price is proven. Use calibration='proven'."
         return ""
 
     def calibrate(
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> GradientPlan:
         """Steps and clip by rule, noise by exact price, then the step size by rule."""
-        rule = rules.descent(budget, facts, self.sampler, self.noise)
+        sampler = self.sampler
+        if calibration == "paper" and self.published == "lssgd-2020":  # its theorem is for batches without replacement
+            sampler = Subset(max(1, round(sampler.expected(facts.records, 1))))
+        rule = rules.descent(budget, facts, sampler, self.noise)
         rule = rules.DescentRule(
             self.steps or rule.steps,
             min(self.clip or rule.clip, facts.radius * facts.loss.lipschitz),
@@ -89,22 +102,28 @@ class GradientPerturbation:
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = arithmetic + grid_slack(scale, facts.size)
-            return (self.sampler.event(norm, slack, scale, facts.records, steps, self.noise),)
+            return (sampler.event(norm, slack, scale, facts.records, steps, self.noise),)
 
+        divisor = sampler.expected(facts.records, steps)
         if calibration == "paper" and budget.private:
-            scale = bassily_scale(budget, norm, facts.records)
+            if self.published == "lssgd-2020":
+                scale = divisor * paper_noise(budget.epsilon, budget.delta, norm, steps, divisor, facts.records).nu
+            else:
+                scale = bassily_scale(budget, norm, facts.records)
         else:
             scale = smallest_scale(released, budget, guess=norm * math.sqrt(steps) / budget.epsilon)
-        divisor = self.sampler.expected(facts.records, steps)
-        step = self.step or rules.step_size(facts, rule, scale, divisor, self.noise, facts.models)
-        descent = Descent(steps, step, rule.momentum, rule.schedule, rule.average, self.radius)
+        step = self.step or rules.step_size(
+            facts, rule, scale, divisor, self.noise, facts.models, self.smoothing, self.optimizer
+        )
+        descent = Descent(steps, step, rule.momentum, rule.schedule, rule.average, self.radius, self.optimizer)
         words = (
             f"each record's gradient clipped to norm {clip:.6g}",
-            f"{steps} steps over {type(self.sampler).__name__.lower()}",
+            f"{steps} steps over {type(sampler).__name__.lower()}",
+            *((f"Laplacian smoothing with sigma = {self.smoothing:g} after the noise",) if self.smoothing else ()),
         )
         return GradientPlan(
-            self.sampler, descent, clip, self.noise, scale, self.sampler.expected(facts.records, steps), regularization or 0.0,
-            released(scale) if scale else (), self.sampler.theorem, words,
+            sampler, descent, clip, self.noise, scale, divisor, regularization or 0.0,
+            released(scale) if scale else (), sampler.theorem, words, self.smoothing,
         )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tacit.accounting import gaussian_mu
 from tacit.mechanisms.samplers import Disjoint, Everyone, Sampler
+from tacit.smoothing import beta
 from tacit.solvers.descent import Average, Descent, Schedule
 from tacit.types import Budget, Facts
 
@@ -91,31 +92,45 @@ class DescentRule:
 
 
 def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> DescentRule:
-    """Steps, clip, momentum, schedule and averaging; the clip is half the largest gradient a record can have."""
+    """Steps, clip, momentum, schedule and averaging.
+
+    Independent models: half the largest gradient that a record can have is the clip, and steps fall linearly. Coupled
+    scores: a third of the row norm, and equal steps; momentum itself averages the last ten.
+    """
     clip = 0.5 * facts.radius * facts.loss.lipschitz
     if isinstance(sampler, Disjoint):
         return DescentRule(max(1, min(50, facts.records // 20)), clip, 0.0, "inverse-root", "last")
-    return DescentRule(80 if isinstance(sampler, Everyone) else 200, clip, 0.9, "linear", "last")
+    steps = 80 if isinstance(sampler, Everyone) else 200
+    if facts.loss.coupled:
+        return DescentRule(steps, 0.35 * facts.radius, 0.9, "constant", "last")
+    return DescentRule(steps, clip, 0.9, "linear", "last")
 
 
 def step_size(
-    facts: Facts, rule: DescentRule, scale: float, divisor: float, noise: str = "gaussian", models: int = 1
-) -> float:
+    facts: Facts, rule: DescentRule, scale: float, divisor: float, noise: str = "gaussian", models: int = 1,
+    smoothing: float = 0.0, optimizer: str = "sgd",
+) -> float:  # fmt: skip
     """The step size on the mean gradient.
 
-    The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way has a
-    norm of 15 clips for each score, ``t scale sqrt(size) / (sqrt(steps) divisor) = 15 clip``, and the step is kept
-    below the stability limit of heavy-ball descent, 2 (1 + momentum)/beta.
+    The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way,
+    ``t scale sqrt(size) / (sqrt(steps) divisor)``, has a norm of 15 clips, or of 18 for each of several coupled scores.
+    Smoothing leaves the part beta of the noise's square; half of that gain (on a logarithmic scale) goes into a longer
+    time, ``beta^(-1/4)``. The step is kept below the stability limit of heavy-ball descent, 2 (1 + momentum)/curvature,
+    with the curvature at equal scores, trace/directions. Adam divides by the noise it sees: its step is multiplied by it.
     """
     length = facts.size if noise == "sphere" else math.sqrt(facts.size)
     shape = Descent(rule.steps, 1.0, rule.momentum, rule.schedule)
     weight = sum(shape.size(t) for t in range(rule.steps)) / (1 - rule.momentum)
-    limit = 1.8 * (1 + rule.momentum) / facts.curvature
+    stable = 1.8 * (1 + rule.momentum) / facts.radius**2
+    left = beta(facts.size, smoothing)
     if not scale:
-        return limit
-    goal = 15 * rule.clip * (facts.outputs if facts.loss.coupled else 1)
-    time = goal * math.sqrt(rule.steps) * divisor / (scale * length / math.sqrt(models))
-    return min(limit, time / weight)
+        return 0.1 if optimizer == "adam" else stable / facts.loss.smoothness
+    goal = 18.0 * facts.outputs if facts.loss.coupled else 15 * rule.clip
+    time = left**-0.25 * goal * math.sqrt(rule.steps) * divisor / (scale * length / math.sqrt(models))
+    step = min(stable * facts.loss.directions / facts.loss.trace, time / weight)
+    if optimizer == "adam":
+        return step / (1 - rule.momentum) * math.sqrt(left) * scale / divisor
+    return step
 
 
 def prefer(budget: Budget, facts: Facts) -> str:

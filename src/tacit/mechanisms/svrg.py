@@ -15,7 +15,7 @@ import numpy as np
 from tacit.calibrate import smallest_scale
 from tacit.events import Event, Gaussian, PoissonGaussian, Sensitivity
 from tacit.mechanisms import rules
-from tacit.mechanisms.samplers import Everyone, Poisson
+from tacit.mechanisms.samplers import Everyone, Poisson, Sampler
 from tacit.noise import Source, add_gaussian, grid_slack
 from tacit.problem import Problem, rounding_slack
 from tacit.types import Budget, Calibration, Facts, Site, Solution
@@ -31,7 +31,7 @@ class SvrgPlan:
     records: int
     rounds: int
     inner: int
-    rate: float
+    sampler: Sampler
     clip: float
     difference_clip: float
     step: float
@@ -48,10 +48,10 @@ class SvrgPlan:
         for _ in range(self.rounds):
             full = add_gaussian(problem.clipped_gradient(anchor, self.clip), self.anchor_scale, source) / n
             weights, total = anchor, np.zeros_like(anchor)
-            for rows in Poisson(self.rate).batches(problem.records.count, self.inner, source):
+            for rows in self.sampler.batches(problem.records.count, self.inner, source):
                 part = replace(problem, records=problem.records.take(rows))
                 change = part.clipped_gradient(weights, self.difference_clip, anchor)
-                change = add_gaussian(change, self.inner_scale, source) / (self.rate * n)
+                change = add_gaussian(change, self.inner_scale, source) / self.sampler.expected(n, self.inner)
                 weights = weights - self.step * (full + change + self.decay * weights)
                 total += weights
             anchor = total / self.inner
@@ -101,6 +101,6 @@ class Svrg:
             f"{self.rounds} anchors, {self.inner} Poisson-sampled steps each at rate {self.rate:g}",
         )
         return SvrgPlan(
-            facts.records, self.rounds, self.inner, self.rate, clip, difference, step, regularization or 0.0, scale,
-            multiplier * difference * root, released(multiplier) if multiplier else (), "svrg", words,
+            facts.records, self.rounds, self.inner, Poisson(self.rate), clip, difference, step, regularization or 0.0,
+            scale, multiplier * difference * root, released(multiplier) if multiplier else (), "svrg", words,
         )  # fmt: skip

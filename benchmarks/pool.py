@@ -1,0 +1,37 @@
+"""Jobs on several processes, one thread of linear algebra each, with progress on stderr."""
+
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def progress(text: str) -> None:
+    """A line for whoever waits."""
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
+
+
+def each(function: Callable[..., dict], jobs: Iterable[tuple], workers: int, title: str) -> Iterator[dict]:
+    """Results of ``function(*job)`` as they come."""
+    jobs = list(jobs)
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # read by the libraries of the new processes when they load
+    try:
+        with ProcessPoolExecutor(max(1, workers), mp_context=multiprocessing.get_context("spawn")) as executor:
+            futures = [executor.submit(function, *job) for job in jobs]
+            for done, future in enumerate(as_completed(futures), 1):
+                row = future.result()
+                words = row.get("note") or f"{row['mean']:.4f} in {row['seconds']:.2f} CPU s a fit"
+                keys = ("data", "adjacency", "method", "multiclass", "epsilon")
+                progress(f"{title} {done}/{len(jobs)}: {' '.join(str(row[k]) for k in keys if k in row)}: {words}")
+                yield row
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,144 @@
+"""Statistics that tell two data sets apart from released parameters: fitted on one part of the runs, used on another.
+
+An attack is a function from parameters (one row a run) to scores, larger on the first data set.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from tacit.audit.bounds import Profile, advantage, clopper_pearson
+from tacit.types import Array
+
+Score = Callable[[Array], Array]
+Order = Literal["first", "second"]
+_MOST_FITTED = 20_000
+_SMALL = 30
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A named statistic."""
+
+    name: str
+    score: Score
+
+
+def fit_attacks(first: Array, second: Array, direction: Array | None) -> list[Attack]:
+    """All statistics that these runs can support, fitted on them. Parameters that are not finite become large numbers."""
+    first, second = first[:_MOST_FITTED], second[:_MOST_FITTED]
+    size = first.shape[1]
+    found = []
+    if direction is not None and len(direction) <= size and direction.any():
+        line = np.zeros(size)
+        line[: len(direction)] = direction / np.linalg.norm(direction)
+        found.append(_linear("projection", line, first, second))
+    found.append(_linear("linear discriminant", _discriminant(first, second), first, second))
+    if size <= _SMALL and min(len(first), len(second)) > 5 * size + 20:
+        found += [_likelihood(first, second), _classifier(first, second)]
+    return found
+
+
+def _linear(name: str, line: Array, first: Array, second: Array) -> Attack:
+    sign = 1.0 if np.median(first @ line) >= np.median(second @ line) else -1.0
+    return Attack(name, lambda runs: np.asarray(runs @ (sign * line)))
+
+
+def _discriminant(first: Array, second: Array) -> Array:
+    """(S + small I)^-1 (m1 - m2), with clipped values so that heavy tails do not rule."""
+    both = np.vstack([first, second])
+    low, high = np.quantile(both, [0.005, 0.995], axis=0)
+    one, two = np.clip(first, low, high), np.clip(second, low, high)
+    shift = one.mean(axis=0) - two.mean(axis=0)
+    spread = np.vstack([one - one.mean(axis=0), two - two.mean(axis=0)])
+    scale = spread.std(axis=0) + 1e-300
+    if spread.shape[1] > len(spread) // 4:
+        return np.asarray(shift / scale**2)
+    unit = spread / scale
+    covariance = unit.T @ unit / len(unit) + 1e-6 * np.eye(len(scale))
+    line = np.linalg.solve(covariance, shift / scale) / scale
+    return np.asarray(line / (np.linalg.norm(line) or 1.0))
+
+
+def _likelihood(first: Array, second: Array) -> Attack:
+    """The log likelihood ratio of two fitted Gaussians."""
+
+    def gaussian(runs: Array) -> Score:
+        mean = runs.mean(axis=0)
+        covariance = np.atleast_2d(np.cov(runs, rowvar=False))
+        covariance = covariance + (1e-9 * np.trace(covariance) / len(mean) + 1e-300) * np.eye(len(mean))
+        factor = np.linalg.cholesky(np.linalg.inv(covariance))
+        constant = float(np.log(np.diag(factor)).sum())
+        return lambda x: np.asarray(constant - 0.5 * (((x - mean) @ factor) ** 2).sum(axis=1))
+
+    one, two = gaussian(first), gaussian(second)
+    return Attack("Gaussian likelihood ratio", lambda runs: np.asarray(one(runs) - two(runs)))
+
+
+def _classifier(first: Array, second: Array) -> Attack:
+    """A density ratio by boosted trees; the seed does not matter to validity, only the split of the runs does."""
+    model = HistGradientBoostingClassifier(
+        max_iter=60, max_leaf_nodes=8, learning_rate=0.15, min_samples_leaf=max(20, len(first) // 100), random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(np.vstack([first, second]), np.r_[np.ones(len(first)), np.zeros(len(second))])
+    return Attack("density-ratio classifier", lambda runs: np.asarray(model.decision_function(runs), dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of outcomes fixed before it is scored: ``score > threshold`` if order is 'first', ``score <= threshold`` if 'second'.
+
+    ``bound`` says which bound it was chosen for: 'clopper-pearson' or 'profile'. ``expected`` is what was predicted.
+    """
+
+    attack: Attack
+    threshold: float
+    order: Order
+    bound: Literal["clopper-pearson", "profile"]
+    expected: float
+
+    def counts(self, first: Array, second: Array) -> tuple[int, int]:
+        """Hits and false alarms: how often the outcome falls into the set under the data set it speaks for, and the other."""
+        above = int((first > self.threshold).sum()), int((second > self.threshold).sum())
+        if self.order == "first":
+            return above
+        return len(second) - above[1], len(first) - above[0]
+
+
+def choose_event(
+    attack: Attack, first: Array, second: Array, *, trials: int, delta: float, error: float, profile: Profile | None
+) -> Event:
+    """The most promising threshold for scores of this attack, predicted for ``trials`` runs a side to come.
+
+    Rates are moved one standard error to the pessimistic side, so that thresholds in the tails are trusted as far as they were seen.
+    """
+    one, two = attack.score(first), attack.score(second)
+    both = np.sort(np.concatenate([one, two]))
+    edges = np.unique(both[np.unique(np.geomspace(1, len(both) // 2, 60).astype(int)) - 1])
+    edges = np.unique(np.concatenate([edges, both[-np.unique(np.geomspace(1, len(both) // 2, 60).astype(int))]]))
+    above = [1.0 - np.searchsorted(np.sort(side), edges, side="right") / len(side) for side in (one, two)]
+    best = Event(attack, float(np.median(both)), "first", "clopper-pearson", 0.0)
+    for order, hits, false in (("first", above[0], above[1]), ("second", 1 - above[1], 1 - above[0])):
+        seen = np.maximum(hits - np.sqrt(hits * (1 - hits) / len(one)), 0.0)
+        wrong = np.minimum(false + np.sqrt(false * (1 - false) / len(one)) + 0.5 / len(one), 1.0)
+        shown = clopper_pearson(np.floor(seen * trials), np.ceil(wrong * trials), trials, delta, error)
+        at = int(np.argmax(shown))
+        if shown[at] > best.expected:
+            best = Event(attack, float(edges[at]), "first" if order == "first" else "second", best.bound, float(shown[at]))
+    if profile is not None:
+        gap = above[0] - above[1]
+        at = int(np.argmax(gap))
+        errors = math.ceil((1 - gap[at]) * trials)
+        expected = profile(float(advantage(errors, trials, error)))
+        if expected > best.expected:
+            best = Event(attack, float(edges[at]), "first", "profile", expected)
+    return best

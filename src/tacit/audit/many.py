@@ -1,0 +1,183 @@
+"""Thousands of runs of one plan at once, as matrix products: each column of the parameters is a run of its own.
+
+The code that trains is the plan's own. What is replaced are the draws, so that every column gets its own: word i of run j is
+word ``i * trials + j`` of a draw. So the runs are those that ``plan.run`` makes one by one from the columns of the
+words (the tests compare them), and they are independent, as the statistics of an audit need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.mechanisms.base import Plan
+from tacit.mechanisms.gradient import GradientPlan
+from tacit.mechanisms.objective import TOLERANCE, ObjectivePlan
+from tacit.mechanisms.output import Minimum, OutputPlan, Passes, Steps
+from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sampler, Subset
+from tacit.mechanisms.svrg import SvrgPlan
+from tacit.noise import Source, gaussian, release, uniform
+from tacit.problem import Problem, Records, rounding_slack
+from tacit.solvers.newton import Newton
+from tacit.types import Array
+
+NUMBERS = 1 << 19
+"""Predictions held at once."""
+
+
+def run_many(plan: Plan, problem: Problem, trials: int, source: Source) -> Array:
+    """Independent runs of a plan on one data set: an array of runs x parameters (row-major order of the weights)."""
+    width = max(1, NUMBERS // max(1, problem.records.count * problem.outputs))
+    parts = [_chunk(plan, problem, min(width, trials - i), source) for i in range(0, trials, width)]
+    return np.vstack(parts)
+
+
+def _chunk(plan: Plan, problem: Problem, trials: int, source: Source) -> Array:
+    scalar = not problem.loss.coupled and problem.outputs == 1
+    if isinstance(plan, OutputPlan) and _fixed(plan, problem):
+        once = plan.trainer.train(problem, source).reshape(-1, 1)
+        return release(np.repeat(once, trials, axis=1), plan.scale, unit_noise(source, once.size, trials, plan.noise)).T
+    if isinstance(plan, ObjectivePlan) and scalar and plan.scale:
+        return _objective(plan, problem, trials, source)
+    if isinstance(plan, SvrgPlan) or (isinstance(plan, GradientPlan) and _separate(plan)):
+        many = replace(plan, sampler=Many(plan.sampler, trials))
+        return np.asarray(many.run(_columns(problem, trials), source).weights.reshape(-1, trials).T)
+    return np.stack([plan.run(problem, source).weights.ravel() for _ in range(trials)])
+
+
+def _fixed(plan: OutputPlan, problem: Problem) -> bool:
+    """Whether training draws nothing that matters: then it is done once."""
+    trainer = plan.trainer
+    return isinstance(trainer, Minimum | Steps) or (
+        isinstance(trainer, Passes) and problem.records.count <= trainer.batch
+    )
+
+
+def _separate(plan: GradientPlan) -> bool:
+    """Whether nothing in the steps ties the columns together: joint noise, smoothing and projection do."""
+    known = isinstance(plan.sampler, Everyone | Poisson | Subset | Disjoint)
+    return known and plan.noise == "gaussian" and not plan.smoothing and math.isinf(plan.descent.radius)
+
+
+def unit_noise(source: Source, size: int, trials: int, noise: Noise = "gaussian") -> Array:
+    """Noise vectors of ``size`` numbers as columns, each drawn as :mod:`tacit.noise` draws one."""
+    direction = gaussian(source, (size, trials))
+    if noise == "gaussian":
+        return direction
+    norms = -np.log(uniform(source, size * trials)).reshape(size, trials).sum(axis=0)
+    return np.asarray(direction * (norms / np.linalg.norm(direction, axis=0)))
+
+
+def _objective(plan: ObjectivePlan, problem: Problem, trials: int, source: Source) -> Array:
+    """The steps of ``ObjectivePlan.run``, column by column: noise, a certified minimum (or zeros), the polishing noise."""
+    size = problem.records.features
+    linear = plan.scale * unit_noise(source, size, trials, plan.noise)
+    strong = replace(problem, regularization=plan.regularization, outputs=trials, linear=linear)
+    tau = TOLERANCE * plan.scale
+    weights, gaps, _ = Newton(tau).solve_columns(strong)
+    weights[:, gaps > tau + rounding_slack(problem.facts) * problem.facts.gradient] = 0.0
+    return release(weights, plan.polish_scale, unit_noise(source, size, trials, plan.noise)).T
+
+
+@dataclass(frozen=True)
+class Many:
+    """A sampler that draws for many runs at once: a mask of records x runs in the place of positions."""
+
+    sampler: Sampler
+    trials: int
+
+    @property
+    def theorem(self) -> str:
+        """That of the sampler."""
+        return self.sampler.theorem
+
+    def expected(self, records: int, steps: int) -> float:
+        """That of the sampler."""
+        return self.sampler.expected(records, steps)
+
+    def event(self, *args: Any) -> Any:
+        """That of the sampler."""
+        return self.sampler.event(*args)
+
+    def batches(self, records: int, steps: int, source: Source) -> Iterator[Any]:
+        """Who takes part in each step of each run."""
+        shape, sampler = (records, self.trials), self.sampler
+        count = records * self.trials
+        if isinstance(sampler, Everyone):
+            yield from (None for _ in range(steps))
+        elif isinstance(sampler, Poisson):
+            for _ in range(steps):
+                yield uniform(source, count).reshape(shape) < sampler.rate
+        elif isinstance(sampler, Subset):
+            for _ in range(steps):
+                order = np.argsort(source.words(count).reshape(shape), axis=0, kind="stable")
+                mask = np.zeros(shape, dtype=bool)
+                np.put_along_axis(mask, order[: sampler.batch], True, axis=0)
+                yield mask
+        elif isinstance(sampler, Disjoint):
+            place = np.minimum((uniform(source, count).reshape(shape) * steps).astype(np.intp), steps - 1)
+            for step in range(steps):
+                yield place == step
+        else:
+            raise NotImplementedError(f"No batched draws for {type(sampler).__name__}.")
+
+
+@dataclass(frozen=True)
+class MaskedRecords(Records):
+    """Records of which each run takes its own: slopes of absent ones are zero."""
+
+    mask: NDArray[np.bool_] | None = field(default=None)
+    copies: int = 1
+
+    def take(self, rows: Any) -> MaskedRecords:
+        """Take a mask of records x runs; each run's mask is repeated for each of its columns."""
+        return replace(self, mask=np.tile(rows, (1, self.copies)))
+
+    def gather(self, block: Any, rows: slice, slopes: Array) -> Array:
+        """Transposed design rows times the slopes of those who take part."""
+        return super().gather(block, rows, slopes if self.mask is None else slopes * self.mask[rows])
+
+
+@dataclass(frozen=True)
+class CoupledProblem(Problem):
+    """Many models with K coupled scores each: column ``k * trials + j`` is score k of run j."""
+
+    trials: int = 1
+
+    def _sum_gradients(self, weights: Array, clip: float, anchor: Array | None = None, admit: Any = None) -> Array:
+        total = np.zeros_like(weights)
+        classes = self.outputs // self.trials
+        for block, rows in self.records.blocks():
+            count = rows.stop - rows.start
+            labels = np.repeat(self.records.targets[rows], self.trials, axis=0)
+
+            def slopes_at(at: Array, block: Any = block, rows: slice = rows, labels: Array = labels) -> Array:
+                z = self.records.predict(block, rows, at).reshape(rows.stop - rows.start, classes, self.trials)
+                return self.loss.slope(z.transpose(0, 2, 1).reshape(-1, classes), labels)
+
+            slopes = slopes_at(weights) if anchor is None else slopes_at(weights) - slopes_at(anchor)
+            if clip < math.inf:
+                sizes = np.linalg.norm(slopes, axis=1, keepdims=True)
+                sizes *= np.repeat(self.records.norms[rows], self.trials)[:, None]
+                slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
+            wide = slopes.reshape(count, self.trials, classes).transpose(0, 2, 1).reshape(count, -1)
+            total += self.records.gather(block, rows, wide)
+        return total
+
+
+def _columns(problem: Problem, trials: int) -> Problem:
+    """The problem with one column (or K coupled ones) for each run."""
+    kept = problem.records
+    records = MaskedRecords(
+        kept.matrix, kept.targets, kept.scales, kept.norms, kept.intercept, kept.clip, None, problem.outputs
+    )
+    if problem.loss.coupled:
+        return CoupledProblem(records, problem.loss, problem.outputs * trials, trials=trials)
+    if problem.outputs > 1:
+        records = replace(records, targets=np.repeat(kept.targets, trials, axis=1))
+    return Problem(records, problem.loss, problem.outputs * trials)

@@ -1,0 +1,250 @@
+"""Input perturbation as a mechanism: a budget becomes public numbers, and one process plays all three parties."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from tacit import accounting
+from tacit.accounting import gaussian_mu
+from tacit.calibrate import smallest_scale
+from tacit.checks import check, check_positive, refuse
+from tacit.events import Claimed, Event
+from tacit.mechanisms.input import InputNumbers
+from tacit.mechanisms.moments import Sums
+from tacit.mechanisms.surrogates import Surrogate
+from tacit.noise import Source
+from tacit.problem import Problem, Records
+from tacit.solvers.ball import minimise
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+
+RADIUS = {"squared": 3.35, "logistic": 6.0}
+"""eta times the row radius: the largest score that the default ball of weights allows."""
+SHARES = (0.03, 0.06, 0.1, 0.15, 0.22, 0.3, 0.4)
+"""Parts of epsilon that the determinant may take; the one with the least expected loss is chosen."""
+QUIET = 0.03
+"""The row noise that is used unless more is asked for: at most this fraction of the row bound, a coordinate."""
+PAPER = "Fukuchi, Tran & Sakuma 2017, Theorem 1"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is public before the noise is chosen."""
+
+    features: int
+    cohort: int
+    clip: float
+    intercept: float
+    surrogate: Surrogate
+    radius: float
+
+    def numbers(self, row_scale: float, noise: float, strong: float, tail: float) -> InputNumbers:
+        """The numbers with total noise ``noise`` on the cohort's sum."""
+        part = noise / math.sqrt(self.cohort)
+        return InputNumbers(
+            self.features, self.cohort, self.clip, self.intercept, self.surrogate.curvature, self.surrogate.slope,
+            self.radius, row_scale, part, strong, tail,
+        )  # fmt: skip
+
+    @property
+    def row(self) -> float:
+        """B_q before rounding."""
+        return math.sqrt(self.surrogate.curvature) * math.hypot(self.clip, self.intercept)
+
+    @property
+    def cross(self) -> float:
+        """B_p before rounding."""
+        return self.surrogate.slope * math.hypot(self.clip, self.intercept)
+
+
+def proven(setting: Setting, budget: Budget, strong: float | None, record: float | None) -> InputNumbers:
+    """The least noise that the repaired theorem allows; ``record`` asks for a record epsilon at the same delta.
+
+    The row noise is half of what would disturb the model as much as the cross noise does, or what the record's epsilon
+    needs. Lambda balances its own bias against the noise, for rows that spread evenly: public facts only.
+    """
+    tail, root = 0.05 * budget.delta, math.sqrt(setting.cohort)
+    least = 0.0
+    row_scale = 0.5 * QUIET * setting.row
+    if record is not None:
+        mu = gaussian_mu(check_positive("record_epsilon", record), budget.delta) * (1 - 1e-5)
+        row_scale = math.sqrt(8 * setting.surrogate.curvature) * setting.clip / mu
+        least = math.sqrt(8) * setting.cross / mu
+
+    def fitted(share: float) -> InputNumbers:
+        noise, scale = 0.0, row_scale
+        for _ in range(2):
+            probe = setting.numbers(scale, 1.0, 1.0, tail).minimum(setting.cohort)
+            chosen = accounting.input_row(probe) ** 2 / math.expm1(share * budget.epsilon) if strong is None else strong
+            noise = smallest_scale(
+                lambda s, scale=scale, chosen=chosen: setting.numbers(scale, s, chosen, tail).events(setting.cohort),  # type: ignore[misc]
+                budget, guess=2 * setting.cross / budget.epsilon,
+            )  # fmt: skip
+            found = setting.numbers(scale, max(noise, least * root), chosen, tail)
+            if record is not None:
+                break
+            scale = min(0.5 * noise / (setting.radius * root), QUIET * setting.row)
+        return found
+
+    def loss(numbers: InputNumbers) -> float:
+        spread = setting.cohort * setting.row**2 / (4 * setting.features)
+        noise = setting.features * numbers.noise_scale(setting.cohort) ** 2
+        return numbers.regularization * setting.radius**2 / 8 + noise / (2 * (numbers.regularization + spread))
+
+    if strong is not None:
+        return fitted(0.0)
+    candidates = []
+    for share in SHARES:
+        try:
+            candidates.append(fitted(share))
+        except ValueError:
+            continue
+    if not candidates:
+        refuse("No noise of these contributors gives this epsilon. Raise epsilon, delta or the cohort.")
+    return min(candidates, key=loss)
+
+
+def published(setting: Setting, budget: Budget, strong: float | None) -> InputNumbers:
+    """Algorithm 1 and Theorem 1 as published; ``strong`` is the paper's Delta (None: as in its Theorem 2, eta for the norm)."""
+    n, d = setting.cohort, setting.features
+    smooth = setting.row**2
+    lipschitz = smooth * setting.radius + setting.cross
+    half, least = budget.delta / 2, 2 * smooth / budget.epsilon
+    a = math.sqrt(math.log(2 / half) / n)
+    if 1 - 2 * a <= 0:
+        refuse(f"Fukuchi et al. 2017 need more than 4 log(4/delta) = {4 * math.log(2 / half):.4g} contributors.")
+    noise = lipschitz * math.sqrt(8 * math.log(2 / half) + 4 * budget.epsilon) / budget.epsilon
+    inner = math.sqrt(2 * d) * a * smooth
+    row_noise = (inner + math.sqrt(inner**2 + least * (1 - 2 * a))) / (1 - 2 * a) * (1 + 1e-6)
+    best = lipschitz * math.sqrt(d * math.log(1 / budget.delta)) / (budget.epsilon * setting.radius)
+    delta = max(best, least * (1 + 1e-3)) if strong is None else strong
+    if delta <= least:
+        refuse(f"Fukuchi et al. 2017 need Delta > 2 lambda/epsilon = {least:.6g}: raise the regularization.")
+    base = setting.numbers(row_noise / math.sqrt(n), noise, delta, 0.05 * budget.delta)
+    return replace(base, ridge=delta - least)
+
+
+def corollary_1(numbers: InputNumbers, delta: float) -> tuple[float, float]:
+    """The record's (epsilon, delta) as Corollary 1 states it: ``2 c sqrt(n) (lambda/sigma_u + zeta/sigma_b)`` at 2 delta."""
+    reach = math.hypot(numbers.clip, numbers.intercept)
+    smooth = numbers.curvature * reach**2
+    lipschitz = smooth * numbers.radius + numbers.slope * reach
+    c = math.sqrt(2 * math.log(1.25 / delta))
+    return 2 * c * (smooth / numbers.row_scale + lipschitz / numbers.cross_scale), 2 * delta
+
+
+def design(records: Records, rows: slice, block: object) -> Array:
+    """The design rows of a block, dense: clipped rows and the intercept's constant."""
+    dense = np.asarray(block.toarray() if sparse.issparse(block) else block)  # type: ignore[attr-defined]
+    scaled = dense * records.scales[rows, None]
+    constant = np.full((len(scaled), 1 if records.intercept else 0), records.intercept)
+    return np.hstack([scaled, constant])
+
+
+@dataclass(frozen=True)
+class InputPlan:
+    """Calibrated input perturbation; ``numbers`` is None when the budget is infinite."""
+
+    numbers: InputNumbers | None
+    setting: Setting
+    regularization: float
+    events: tuple[Event, ...]
+    theorem: str
+    assumptions: tuple[str, ...]
+    record_theorem: str = "input-record"
+
+    @property
+    def record_events(self) -> tuple[Event, ...]:
+        """What one contributor releases."""
+        return () if self.numbers is None else self.numbers.record_events
+
+    def run(self, problem: Problem, source: Source) -> Solution:
+        """Perturb every record, add up, train: the three parties in one process."""
+        records, numbers = problem.records, self.numbers
+        sums = Sums.empty(records.features)
+        second, cross = np.zeros((records.features, records.features)), np.zeros(records.features)
+        for block, rows in records.blocks():
+            x, y = design(records, rows, block), records.targets[rows, 0]
+            if numbers is None:
+                second += x.T @ x
+                cross += x.T @ y
+            else:
+                sums = sums.plus(Sums.of(*numbers.perturb(x, y, source)))
+        if numbers is not None:
+            return numbers.train(sums, source)
+        loss, size = self.setting.surrogate, records.features
+        plain = minimise(
+            loss.curvature * second + self.regularization * np.eye(size), loss.slope * cross, self.setting.radius
+        )
+        return Solution(plain.weights[:, None], plain.gap)
+
+
+def plan_of(numbers: InputNumbers, setting: Setting, budget: Budget, calibration: Calibration, count: int) -> InputPlan:
+    """The plan of ``count`` contributors, with its events and its words."""
+    words = [
+        f"quadratic loss '{setting.surrogate.name}', weights within {setting.radius:.6g}, calibrated for {setting.cohort:,} contributors",
+        f"each record perturbed by its owner: row noise {numbers.row_scale:.6g}, cross noise {numbers.cross_scale:.6g}",
+    ]
+    events: tuple[Event, ...] = numbers.events(count)
+    if calibration == "paper":
+        proved = accounting.epsilon(events, budget.delta, "replace-one")
+        claimed, at = corollary_1(numbers, budget.delta)
+        words.append(f"what Tacit can prove for this noise is epsilon = {proved:.4g}")
+        words.append(f"Corollary 1 states epsilon = {claimed:.4g} at delta = {at:.3g} for the record")
+        events = (Claimed(budget.epsilon, budget.delta, PAPER),)
+    theorem = "input-paper" if calibration == "paper" else "input"
+    return InputPlan(numbers, setting, numbers.regularization, events, theorem, tuple(words))
+
+
+@dataclass(frozen=True)
+class InputPerturbation:
+    """Input perturbation for quadratic losses. ``radius`` eta (None: by rule); ``record_epsilon`` what contributors ask for.
+
+    ``surrogate`` is the logistic loss's stand-in: 'least-squares' or 'paper'. ``cohort`` None is the number of records.
+    """
+
+    radius: float | None = None
+    record_epsilon: float | None = None
+    surrogate: str = "least-squares"
+    cohort: int | None = None
+    site: Site = "input"
+
+    def needs(self, facts: Facts, calibration: Calibration) -> str:
+        """One score, and a loss that is quadratic or has a quadratic stand-in."""
+        if facts.loss.name not in RADIUS or facts.outputs > 1:
+            return "Input perturbation needs the squared loss, or the logistic loss of two classes. Use method='input-local'."
+        if self.record_epsilon is not None and calibration == "paper":
+            return "The paper's noise leaves no choice of the record's epsilon. Use calibration='proven'."
+        return ""
+
+    def setting(self, facts: Facts) -> Setting:
+        """The public setting of a run."""
+        name = "squared" if facts.loss.name == "squared" else self.surrogate
+        check(name != "squared" or facts.loss.name == "squared", "Expected surrogate 'least-squares' or 'paper'.")
+        radius = RADIUS[facts.loss.name] / facts.radius if self.radius is None else check_positive("radius", self.radius)
+        clip = math.sqrt(facts.radius**2 - facts.constant**2)
+        cohort = facts.records if self.cohort is None else self.cohort
+        return Setting(facts.features, cohort, clip, facts.constant, Surrogate.named(name, radius * facts.radius), radius)
+
+    def calibrate(
+        self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
+    ) -> InputPlan:
+        """Choose the noise of every contributor."""
+        setting = self.setting(facts)
+        strong = None if regularization is None else regularization * facts.records
+        if not budget.private:
+            free = setting if self.radius is not None else replace(setting, radius=1e9)
+            return InputPlan(None, free, strong or 0.0, (), "input", ())
+        if budget.adjacency != "replace-one":
+            refuse("Input perturbation is analysed for replace-one neighbours only. Use adjacency='replace-one'.")
+        check(0 < budget.delta, "Input perturbation adds Gaussian noise: it needs delta > 0.")
+        if strong is not None:
+            check(strong > 0, "Input perturbation needs regularization > 0; leave it out to have it chosen.")
+        if calibration == "paper":
+            numbers = published(setting, budget, strong)
+        else:
+            numbers = proven(setting, budget, strong, self.record_epsilon)
+        return plan_of(numbers, setting, budget, calibration, facts.records)

@@ -1,0 +1,23 @@
+"""Networks (extra ``torch``): Laplacian smoothing for any PyTorch or Opacus optimiser, and private classifiers."""
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError("tacit.nn needs PyTorch. Install it with: pip install 'tacit[torch]'.") from error
+
+from tacit.nn.classifiers import CNNClassifier, MLPClassifier
+from tacit.nn.files import load, save
+from tacit.nn.hook import smooth, smooth_tensor
+from tacit.nn.networks import cifar_network, mlp_network, mnist_network
+
+__all__ = [
+    "CNNClassifier",
+    "MLPClassifier",
+    "cifar_network",
+    "load",
+    "mlp_network",
+    "mnist_network",
+    "save",
+    "smooth",
+    "smooth_tensor",
+]

@@ -1,0 +1,263 @@
+"""The scikit-learn face of private networks: a budget goes in, a classifier with a guarantee comes out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from tacit._version import __version__
+from tacit.checks import check, check_count, check_positive
+from tacit.estimators import source_from
+from tacit.guarantee import Guarantee
+from tacit.nn.hook import smooth
+from tacit.nn.networks import cifar_network, mlp_network, mnist_network
+from tacit.nn.train import NetworkPlan, Progress, plan, train
+from tacit.noise import Source
+from tacit.types import Adjacency, Array, Budget
+
+OptimizerName = Literal["sgd", "adam"]
+
+
+def default_batch(records: int) -> int:
+    """The expected batch, ``8 sqrt(n)`` (2,000 for n = 60,000): large batches carry more signal for the same noise."""
+    return max(1, min(records, round(8 * math.sqrt(records))))
+
+
+def default_epochs(epsilon: float) -> int:
+    """Passes over the data: 10 at epsilon = 1, as the square root of epsilon, between 4 and 40."""
+    return int(min(40, max(4, round(10 * math.sqrt(min(epsilon, 1e4))))))
+
+
+class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the classifiers share: public bounds, the run, predictions."""
+
+    epsilon: float
+    delta: float | None
+    adjacency: Adjacency
+    classes: Any
+    bounds: tuple[float, float] | None
+    activation: str
+    smoothing: float
+    optimizer: OptimizerName
+    step: float | None
+    momentum: float
+    clip: float
+    batch: int | None
+    epochs: int | None
+    device: str
+    verbose: bool
+    random_state: Any
+    guarantee_: Guarantee
+    classes_: NDArray[Any]
+    network_: nn.Module
+
+    def _network(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train privately on rows or images; the guarantee is set before a record is touched.
+
+        The label set must be declared (``classes``); the number of records is public.
+        """
+        check(self.classes is not None, "Expected classes: the set of labels is public and declared, not read from y.")
+        self.classes_ = np.unique(np.asarray(self.classes))
+        check(len(self.classes_) >= 2, "Expected at least two classes.")
+        images = self._images(X, reset=True)
+        labels = np.asarray(y)
+        check(len(labels) == len(images), "Expected as many labels as rows.")
+        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+        check(np.array_equal(self.classes_[codes], labels), "A label in y is not among classes. Add it, or drop it.")
+        source = source_from(self.random_state)
+        network = self._build(source).to(self.device)
+        budget, recipe = self._prepare(len(labels), sum(p.numel() for p in network.parameters()), source)
+        chosen, schedule = self._optimizer(network, recipe)
+        progress = Progress(recipe, budget, self.verbose)
+
+        def after_step(step: int) -> None:
+            schedule.step()
+            progress(step)
+
+        train(
+            network, chosen, images.to(self.device), torch.from_numpy(codes.astype(np.int64)).to(self.device), recipe,
+            source, after_step,
+        )  # fmt: skip
+        self.network_ = network.cpu().eval()
+        return self
+
+    def _build(self, source: Source) -> nn.Module:
+        """The network with random first weights, which do not depend on any record; PyTorch's own stream is untouched."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(source.words(1)[0] >> np.uint64(1)))
+            return self._network(self.shape_, len(self.classes_))
+
+    def _prepare(self, records: int, size: int, source: Source) -> tuple[Budget, NetworkPlan]:
+        delta = min(records**-1.5, 0.01) if self.delta is None else float(self.delta)
+        budget = Budget(float(self.epsilon), delta, self.adjacency)
+        batch = default_batch(records) if self.batch is None else check_count("batch", self.batch)
+        epochs = default_epochs(budget.epsilon) if self.epochs is None else check_positive("epochs", self.epochs)
+        rate = min(1.0, batch / records)
+        steps = max(1, round(epochs / rate))
+        recipe = plan(budget, records, size, rate, steps, check_positive("clip", self.clip))
+        events = recipe.released()
+        low, high = self._range()
+        smoothed = (f"Laplacian smoothing with sigma = {self.smoothing:g} after the noise",) if self.smoothing else ()
+        self.guarantee_ = Guarantee(
+            epsilon=budget.epsilon, delta=budget.delta, adjacency=budget.adjacency, status="proven",
+            method="dp-lssgd" if self.smoothing else "dp-sgd", theorem="sampled-gradient" if events else "none",
+            records=records, events=events, seeded=source.seeded, version=__version__,
+            assumptions=(
+                f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared",
+                f"each record's gradient clipped to norm {self.clip:.6g} in float64",
+                f"{steps} steps over Poisson batches of {recipe.divisor:.6g} expected records, all of them taken",
+                "a record's float32 gradient does not depend on the others beyond the slack of 1e-4 clip",
+                *smoothed,
+            ),
+        )  # fmt: skip
+        return budget, recipe
+
+    def _optimizer(self, network: nn.Module, recipe: NetworkPlan) -> tuple[Any, Any]:
+        """SGD with momentum or Adam, steps falling linearly to zero, and smoothing right before each step."""
+        check(self.optimizer in ("sgd", "adam"), f"Expected optimizer={self.optimizer!r} to be 'sgd' or 'adam'.")
+        if self.optimizer == "adam":
+            size = 0.002 if self.step is None else check_positive("step", self.step)
+            chosen: Any = torch.optim.Adam(network.parameters(), lr=size, betas=(self.momentum, 0.999))
+        else:
+            size = 2.0 * (1 - self.momentum) if self.step is None else check_positive("step", self.step)
+            chosen = torch.optim.SGD(network.parameters(), lr=size, momentum=self.momentum)
+        smooth(chosen, self.smoothing)
+        schedule = torch.optim.lr_scheduler.LambdaLR(chosen, lambda t: 1.0 - min(t, recipe.steps - 1) / recipe.steps)
+        return chosen, schedule
+
+    def _range(self) -> tuple[float, float]:
+        """The declared bounds; without any, those of the number type: 0 to 255 for bytes, 0 to 1 otherwise."""
+        low, high = ((0.0, 255.0) if self.bytes_ else (0.0, 1.0)) if self.bounds is None else self.bounds
+        check(-math.inf < low < high < math.inf, f"Expected bounds={self.bounds} to be (lower, upper), lower < upper.")
+        return float(low), float(high)
+
+    def _images(self, X: Any, reset: bool = False) -> torch.Tensor:
+        """Rows or images as float32 in [-1, 1], in the shape the network takes; numbers that are not finite become 0."""
+        values = np.asarray(X)
+        check(
+            values.ndim >= 2 and len(values) > 0, "Expected X to be rows (n, features) or images (n, [channels,] h, w)."
+        )
+        check(values.dtype.kind in "buif", "Expected X to hold numbers.")
+        if reset:
+            self.bytes_ = values.dtype == np.uint8
+            self.shape_ = self._shape(values.shape[1:])
+            self.n_features_in_ = math.prod(self.shape_)
+        check(math.prod(values.shape[1:]) == math.prod(self.shape_), f"Expected records of shape {self.shape_}.")
+        low, high = self._range()
+        scaled = 2.0 * (np.clip(values.astype(np.float32), low, high) - low) / (high - low) - 1.0
+        clean = np.nan_to_num(scaled, nan=0.0).astype(np.float32)
+        return torch.from_numpy(np.ascontiguousarray(clean.reshape(len(values), *self.shape_)))
+
+    def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of one record, as the network takes it."""
+        return (math.prod(shape),)
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores, one column a class."""
+        check_is_fitted(self, "network_")
+        images = self._images(X)
+        with torch.no_grad():
+            return np.concatenate([self.network_(part).double().numpy() for part in images.split(1024)])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Softmax of the scores."""
+        return np.asarray(torch.softmax(torch.from_numpy(self.decision_function(X)), dim=1).numpy())
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        return np.asarray(self.classes_[self.decision_function(X).argmax(axis=1)])
+
+
+class MLPClassifier(_NetworkClassifier):
+    """Differentially private perceptron with one hidden layer, as wide as the input by default.
+
+    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``adjacency``; ``classes`` (the label set: required), ``bounds`` (public lower and
+    upper bound of every input; None: 0 to 255 for bytes, else 0 to 1); ``hidden``, ``activation``; ``smoothing`` (sigma of
+    Laplacian smoothing), ``optimizer`` ('sgd' or 'adam'), ``step``, ``momentum``, ``clip``, ``batch`` (expected records in
+    a Poisson batch), ``epochs``: None is a rule from public facts; ``device``, ``verbose`` (progress with epsilon so far),
+    ``random_state`` (None: operating system entropy). Training never stops early: the number of steps is public.
+
+    Fitted: ``network_`` (a torch module), ``classes_``, ``guarantee_``. Saved without pickle by :func:`tacit.nn.save`.
+    """
+
+    def __init__(
+        self, epsilon: float = 1.0, *, delta: float | None = None, adjacency: Adjacency = "replace-one", classes: Any = None,
+        bounds: tuple[float, float] | None = None, hidden: int | None = None, activation: str = "tanh",
+        smoothing: float = 0.0, optimizer: OptimizerName = "sgd", step: float | None = None, momentum: float = 0.9,
+        clip: float = 1.0, batch: int | None = None, epochs: int | None = None, device: str = "cpu",
+        verbose: bool = False, random_state: Any = None,
+    ) -> None:  # fmt: skip
+        self.epsilon = epsilon
+        self.delta = delta
+        self.adjacency = adjacency
+        self.classes = classes
+        self.bounds = bounds
+        self.hidden = hidden
+        self.activation = activation
+        self.smoothing = smoothing
+        self.optimizer = optimizer
+        self.step = step
+        self.momentum = momentum
+        self.clip = clip
+        self.batch = batch
+        self.epochs = epochs
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _network(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        return mlp_network(math.prod(shape), classes, self.hidden, self.activation)
+
+
+class CNNClassifier(_NetworkClassifier):
+    """Differentially private convolutional network for images.
+
+    ``network`` is 'mnist' or 'cifar' (:mod:`tacit.nn.networks`), or 'auto': 'cifar' for images with several channels. Images are (n, h, w) or
+    (n, channels, h, w). Other parameters as in :class:`MLPClassifier`.
+    """
+
+    def __init__(
+        self, epsilon: float = 1.0, *, delta: float | None = None, adjacency: Adjacency = "replace-one", classes: Any = None,
+        bounds: tuple[float, float] | None = None, network: str = "auto", activation: str = "tanh",
+        smoothing: float = 0.0, optimizer: OptimizerName = "sgd", step: float | None = None, momentum: float = 0.9,
+        clip: float = 1.0, batch: int | None = None, epochs: int | None = None, device: str = "cpu",
+        verbose: bool = False, random_state: Any = None,
+    ) -> None:  # fmt: skip
+        self.epsilon = epsilon
+        self.delta = delta
+        self.adjacency = adjacency
+        self.classes = classes
+        self.bounds = bounds
+        self.network = network
+        self.activation = activation
+        self.smoothing = smoothing
+        self.optimizer = optimizer
+        self.step = step
+        self.momentum = momentum
+        self.clip = clip
+        self.batch = batch
+        self.epochs = epochs
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        check(len(shape) in (2, 3), "Expected images of shape (n, height, width) or (n, channels, height, width).")
+        return (1, *shape) if len(shape) == 2 else shape
+
+    def _network(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        names = ("auto", "mnist", "cifar")
+        check(self.network in names, f"Expected network={self.network!r} to be one of {', '.join(names)}.")
+        chosen = self.network if self.network != "auto" else "cifar" if shape[0] > 1 else "mnist"
+        build = cifar_network if chosen == "cifar" else mnist_network
+        return build(classes, self.activation, (shape[0], shape[1], shape[2]))

@@ -1,0 +1,83 @@
+r"""Amplification by shuffling: what many local releases cost once nobody knows whose is whose.
+
+Each of n people releases something that is epsilon_0-private by itself. With probability ``e^{-epsilon_0}`` a release is
+a clone of the differing person's: it says nothing about its owner. The number C of clones is Bin(n - 1, e^{-epsilon_0}),
+A ~ Bin(C, 1/2) of them look like the one version, and the two neighbours are at most as far apart as the laws of
+
+.. math:: (A + \Delta,\; C - A + 1 - \Delta) \quad\text{and}\quad (A + 1 - \Delta,\; C - A + \Delta),
+          \qquad \Delta \sim \mathrm{Bern}\left(\tfrac{e^{\epsilon_0}}{1 + e^{\epsilon_0}}\right).
+
+Reference: Feldman, McMillan & Talwar 2022 ("Hiding among the clones"), Theorems 3.1, 3.2 and 3.8.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import betainc
+from scipy.stats import binom
+
+from tacit.checks import check, check_count, check_positive
+from tacit.types import Array
+
+_MISSED = 1e-15
+"""Probability of the clone counts that are left out of the sum; it is added to delta."""
+
+
+def _at_least(count: Array, least: Array) -> Array:
+    """P(Bin(count, 1/2) >= least), for whole numbers; 1 where least <= 0 and 0 where least > count."""
+    inside = (least > 0) & (least <= count)
+    k = np.where(inside, least, 1.0)
+    tail = betainc(k, np.where(inside, count - k + 1.0, 1.0), 0.5)
+    return np.where(least <= 0, 1.0, np.where(inside, tail, 0.0))
+
+
+def shuffled_delta(local: float, records: int, epsilon: float) -> float:
+    r"""An upper bound on delta(epsilon) of n shuffled releases, each of pure epsilon ``local``: the pair of binomials.
+
+    Given C = c the first coordinate a in 0..c+1 is a sufficient statistic, and the likelihood ratio grows with it: the
+    best event is ``a >= a*``: with p = e^eps_0/(1 + e^eps_0) = 1 - q, a* is the least whole number of at least
+    ``(c + 1)(e^eps p - q) / ((1 + e^eps)(p - q))``.
+
+    Edges: epsilon >= local gives 0; one record gives the price of the local release.
+    """
+    check_positive("local", local)
+    check_count("records", records)
+    if epsilon >= local:
+        return 0.0
+    p, q = 1 / (1 + math.exp(-local)), 1 / (1 + math.exp(local))
+    e = math.exp(epsilon)
+    clones = binom(records - 1, math.exp(-local))
+    low, high = int(clones.ppf(_MISSED / 2)), int(clones.isf(_MISSED / 2))
+    c = np.arange(low, high + 1, dtype=np.float64)
+    # a (p - e q) >= (c + 1 - a)(e p - q): the likelihood ratio is at least e^epsilon.
+    gain, loss = p - e * q, e * p - q
+    least = np.ceil((c + 1) * (loss / (gain + loss)) - 1e-9)
+    inner = gain * _at_least(c, least - 1) - loss * _at_least(c, least)
+    return min(1.0, float(clones.pmf(c) @ np.maximum(inner, 0.0)) * (1 + 1e-9) + _MISSED)
+
+
+def shuffled_approximate_delta(local: float, local_delta: float, records: int, epsilon: float) -> float:
+    """The same for (local, local_delta)-private releases: plus ``(e^eps + 1)(1 + e^{-eps_0}/2) n local_delta``.
+
+    Edges: above ``local`` the local guarantee itself is the price. Reference: Theorem 3.8.
+    """
+    if epsilon >= local:
+        return local_delta
+    extra = (math.exp(epsilon) + 1) * (1 + math.exp(-local) / 2) * records * local_delta
+    return min(1.0, shuffled_delta(local, records, epsilon) + extra)
+
+
+def shuffled_epsilon_closed_form(local: float, records: int, delta: float) -> float:
+    r"""The closed form of Theorem 3.1, a check on the numerical bound; ``local`` where its condition fails.
+
+    .. math:: \epsilon = \log\left(1 + \frac{e^{\epsilon_0} - 1}{e^{\epsilon_0} + 1}
+              \left(\frac{8\sqrt{e^{\epsilon_0} \log(4/\delta)}}{\sqrt n} + \frac{8 e^{\epsilon_0}}{n}\right)\right)
+    """
+    check(0 < delta < 1, f"Expected 0 < delta={delta} < 1.")
+    if local > math.log(records / (16 * math.log(2 / delta))):
+        return local
+    e = math.exp(local)
+    inner = 8 * math.sqrt(e * math.log(4 / delta) / records) + 8 * e / records
+    return min(local, math.log1p((e - 1) / (e + 1) * inner))

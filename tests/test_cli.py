@@ -1,0 +1,300 @@
+"""The command line, end to end in a temporary folder: results, exit codes, and sentences without private values."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit import survey, tables
+from tacit.cli import main
+from tacit.files import load
+from tacit.guarantee import checksum
+from tacit.mechanisms import METHODS
+
+SCHEMA = """
+missing = ["?"]
+[target]
+name = "income"
+classes = ["<=50K", ">50K"]
+[columns.age]
+lower = 17
+upper = 90
+missing = true
+[columns.job]
+values = ["clerk", "miner"]
+"""
+SECRET = "Xanthippe-987654321"
+
+
+def write_rows(path: Path, records: int = 200) -> None:
+    generator = np.random.default_rng(3)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "job", "hours", "income"])
+        for _ in range(records):
+            age = int(generator.integers(17, 90))
+            job = str(generator.choice(["clerk", "miner", SECRET, "?"]))
+            writer.writerow([age if age % 7 else "?", job, age / 2, ">50K" if age > 45 else "<=50K"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "data.csv")
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    return tmp_path
+
+
+FIT = "fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json"
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str, *more: str) -> tuple[int, str, str]:
+    code = main([*line.split(), *more])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_fit_predict_verify_on_a_mixed_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, FIT)
+    assert (code, err) == (0, "")
+    assert "(1, 0.000354)-differential privacy, replace-one" in out  # 200**-1.5
+    assert SECRET not in (folder / "model.json").read_text()
+    assert SECRET not in out
+    model, schema = load(folder / "model.json")
+    assert schema is not None
+    assert list(model.classes_) == ["<=50K", ">50K"]
+
+    code, _, _ = run(capsys, "predict model.json data.csv --out predictions.csv --proba")
+    assert code == 0
+    with (folder / "predictions.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["prediction", "probability of <=50K", "probability of >50K"]
+    table = tables.read_table(folder / "data.csv")
+    assert [row[0] for row in rows[1:]] == model.predict(schema.encode(table)).tolist()
+    assert all(float(row[1]) + float(row[2]) == pytest.approx(1) for row in rows[1:])
+
+    code, out, _ = run(capsys, "verify model.json")
+    assert code == 0
+    assert "VERIFIED" in out
+    assert "add-remove neighbours" in out
+    assert "replace-one neighbours" in out
+
+
+def test_fit_without_a_schema_takes_numbers_and_a_declared_target(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["x,y,label", *(f"{v},{-v},{v % 2}" for v in range(60))]
+    (folder / "numbers.csv").write_text("\n\n".join(lines))
+    assert run(capsys, "fit numbers.csv --target label --classes 1,0 --epsilon 1 --out m.json --task svm")[0] == 0
+    code, out, _ = run(capsys, "predict m.json numbers.csv")
+    assert code == 0
+    assert set(out.split()[1:]) <= {"0", "1"}
+    code, _, err = run(capsys, "predict m.json numbers.csv --proba")
+    assert code == 2
+    assert "has no probabilities" in err
+
+    fit = "fit numbers.csv --target x --target-bounds -5 60 --epsilon 2 --delta 1e-3 --adjacency add-remove --clip 2"
+    code, out, _ = run(capsys, fit + " --method statistics --out r.json --progress")
+    assert code == 0
+    model, _ = load(folder / "r.json")
+    assert (model.target_bound, model.clip, model.delta, model.adjacency) == ((-5.0, 60.0), 2.0, 1e-3, "add-remove")
+    assert list(model.feature_names_in_) == ["y", "label"]
+    (folder / "fewer.csv").write_text("y\n1\n")
+    code, _, err = run(capsys, "predict r.json fewer.csv")
+    assert (code, err) == (2, "tacit: The table lacks the columns ['label'] that the model was trained on.\n")
+
+
+def test_parquet_gives_what_csv_gives(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = tables.read_table(folder / "data.csv")
+    parquet.write_table(arrow.table({name: list(column) for name, column in table.items()}), folder / "data.parquet")
+    assert run(capsys, FIT.replace("data.csv", "data.parquet"), "--seed", "3")[0] == 0
+    first = (folder / "model.json").read_text()
+    assert run(capsys, FIT, "--seed", "3")[0] == 0
+    assert (folder / "model.json").read_text() == first
+    assert run(capsys, "predict model.json data.parquet")[0] == 0
+    (folder / "bad.parquet").write_text("not parquet")
+    code, _, err = run(capsys, FIT.replace("data.csv", "bad.parquet"))
+    assert (code, err) == (2, "tacit: bad.parquet is not a readable Parquet file.\n")
+
+
+def test_without_pyarrow_the_extra_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = run(capsys, FIT.replace("data.csv", "data.parquet"))
+    assert code == 2
+    assert "tacit[parquet]" in err
+
+
+def test_a_seed_warns_loudly_and_is_told_by_the_guarantee(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, FIT, "--seed", "1")
+    assert code == 0
+    assert err.startswith("WARNING: --seed")
+    assert "NOT for release" in out
+
+
+def test_a_refuted_calibration_warns_and_does_not_verify(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = FIT.replace("--epsilon 1", "--epsilon 10") + " --method output-zhang-2017 --calibration paper"
+    code, _, err = run(capsys, line)
+    assert code == 0
+    assert "WARNING: REFUTED" in err
+    code, _, err = run(capsys, "verify model.json")
+    assert code == 1
+    assert "NOT VERIFIED" in err
+
+
+def test_progress_only_when_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, err = run(capsys, FIT, "--progress")
+    assert [line.split()[0] for line in err.splitlines()] == ["Reading", "Encoding", "Training"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (FIT.replace("data.csv", "absent.csv"), "absent.csv: No such file or directory."),
+        (FIT.replace("schema.toml", "absent.toml"), "absent.toml: No such file or directory."),
+        (FIT.replace("model.json", "no/model.json"), "The folder of --out no/model.json does not exist."),
+        (FIT.replace("--target income", "--target age"), "The schema's target is 'income'"),
+        (FIT + " --classes a,b", "The schema declares its target."),
+        (FIT + " --task regression", "needs bounds"),
+        (FIT.replace("--epsilon 1", "--epsilon 0"), "Expected epsilon=0.0 > 0."),
+        (FIT + " --delta 2", "delta=2.0"),
+        (FIT + " --clip -1", "Expected clip=-1.0 > 0"),
+        (FIT + " --method magic", "Unknown method 'magic'"),
+        (FIT + " --method statistics", "need the squared loss"),
+        (FIT + " --method dp-sgd-subset --adjacency add-remove", "replace-one neighbours only"),
+        ("fit data.csv --epsilon 1 --out model.json", "Name the column to predict"),
+        ("fit data.csv --epsilon 1 --out model.json --target income", "Declare what is public about the target"),
+        ("fit data.csv --epsilon 1 --out model.json --target wage --classes a,b", "no column 'wage'"),
+        ("fit data.csv --epsilon 1 --out model.json --target income --classes <=50K,>50K", "Column 'age' has cells"),
+        ("fit data.csv --epsilon 1 --out model.json --target job --classes clerk,miner", "label outside classes"),
+        ("fit data.csv --epsilon 1 --out model.json --target job --target-bounds 0 1", "missing or unreadable numbers"),
+        ("predict schema.toml data.csv", "not readable JSON"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_sentence_and_nothing_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str, says: str
+) -> None:
+    code, out, err = run(capsys, line)
+    assert code == 2
+    assert out == ""
+    assert says in err
+    assert err.startswith("tacit: ")
+    assert err.count("\n") == 1
+    assert SECRET not in err
+    assert {path.name for path in folder.iterdir()} == {"data.csv", "schema.toml"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"", "is empty"),
+        (b"age,age\n1,2\n", "same name to two columns"),
+        (f"age,job,income\n1,clerk,{SECRET},9\n".encode(), "Line 2 of data.csv has 4 cells"),
+        (f"age,job,income\n1,{SECRET},\xff\n".encode("latin-1"), "not UTF-8"),
+        (b'age,job,income\n1,"' + b"x" * 2_000_000 + b'",a\n', "not a readable CSV file"),
+        (f"age,job,income\n1,clerk,{SECRET}\n".encode(), "label outside classes"),
+        (b"job,income\nclerk,>50K\n", "lacks the columns ['age']"),
+        (b"age,job,income\n", "0 sample"),
+        (b"age,job,income\n1,clerk,>50K\n", None),
+    ],
+)
+def test_tables_that_do_not_fit_get_a_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], raw: bytes, says: str | None
+) -> None:
+    (folder / "data.csv").write_bytes(raw)
+    code, _, err = run(capsys, FIT)
+    if says is None:  # one record of one class is still a table: the label set is declared
+        assert code == 0
+        return
+    assert code == 2
+    assert says in err
+    assert SECRET not in err
+    assert not (folder / "model.json").exists()
+
+
+def test_verify_takes_models_and_bare_guarantees_and_notices_tampering(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, FIT)
+    model: dict[str, Any] = json.loads((folder / "model.json").read_text())
+    (folder / "g.json").write_text(json.dumps(model["guarantee"]))
+    assert run(capsys, "verify g.json")[0] == 0
+
+    lie = {**model["guarantee"], "epsilon": 0.5}
+    (folder / "g.json").write_text(json.dumps(lie))
+    code, _, err = run(capsys, "verify g.json")
+    assert code == 1
+    assert "checksum" in err
+    content = {key: value for key, value in lie.items() if key != "checksum"}
+    (folder / "g.json").write_text(json.dumps({**content, "checksum": checksum(content)}))
+    code, _, err = run(capsys, "verify g.json")  # resealed: the recorded noise still gives the lie away
+    assert code == 1
+    assert "cost epsilon" in err
+
+    extreme = {
+        "kind": "Gaussian",
+        "sensitivity": {"add_remove": 1.0, "replace_one": 2.0},
+        "scale": 1e-300,
+        "count": 10**18,
+    }
+    content["events"] = [extreme]
+    (folder / "g.json").write_text(json.dumps({**content, "checksum": checksum(content)}))
+    code, _, err = run(capsys, "verify g.json")
+    assert code == 1
+    assert "NOT VERIFIED" in err
+
+    (folder / "g.json").write_text("{}")
+    assert run(capsys, "verify g.json")[0] == 1
+    assert run(capsys, "verify absent.json")[0] == 2
+    run(capsys, FIT.replace("--epsilon 1", "--epsilon inf"))
+    code, out, err = run(capsys, "verify model.json")
+    assert code == 1
+    assert "NOT PRIVATE" in out
+
+
+def test_methods_lists_every_method_once(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "methods")
+    assert code == 0
+    lines = {line.split()[0]: line for line in out.split("\n\n")[0].splitlines()[1:]}
+    assert set(lines) == set(METHODS)
+    assert "replace-one" in lines["output-wu-2017"]
+    assert "both" in lines["objective"]
+    assert "refuted at epsilon 10" in lines["output-zhang-2017"]
+    assert "squared" in lines["statistics"]
+
+
+def test_survey_agrees_with_what_the_methods_say_of_themselves() -> None:
+    for method in METHODS.values():
+        assert survey.entry(method).both == ("replace-one only" not in method.about), method.name
+
+
+def test_demo_writes_a_report(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tacit import demo
+
+    small = demo.run(tasks=["diabetes"], methods=("auto", "output"), epsilons=(1.0, 3.0), repetitions=1, workers=1)
+    monkeypatch.setattr(demo, "run", lambda **options: small)
+    code, out, _ = run(capsys, "demo --out r.html")
+    assert code == 0
+    assert "without privacy (scikit-learn)" in out
+    assert (folder / "r.html").read_text().startswith("<!doctype html>")
+    assert run(capsys, "demo --out no/r.html")[0] == 2
+
+
+def test_help_and_usage_errors_are_argparse(capsys: pytest.CaptureFixture[str]) -> None:
+    for line, code in (("--help", 0), ("fit --help", 0), ("--version", 0), ("", 2), ("fit", 2), ("unknown", 2)):
+        with pytest.raises(SystemExit) as caught:
+            main(line.split())
+        assert caught.value.code == code
+    assert "No accuracy is printed" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,215 @@
+"""Model files: exact round trips, and a sentence for whatever is not one."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema
+from tacit.files import FORMAT, from_dict, load, read_guarantee, read_json, save
+from tacit.guarantee import checksum
+from tacit.mechanisms import ObjectivePerturbation
+
+SCHEMA = {
+    "columns": {"age": {"lower": 0, "upper": 99, "missing": True}, "job": {"values": ["clerk", "miner"]}},
+    "target": {"name": "rich", "classes": ["no", "yes"]},
+}
+
+
+def rows(count: int = 120, features: int = 3) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(5).normal(size=(count, features))
+
+
+def fitted(kind: str) -> Any:
+    X = rows()
+    if kind == "regression":
+        return LinearRegression(2.0, target_bound=(-3.0, 5.0), adjacency="add-remove").fit(X, X[:, 0])
+    if kind == "svm":
+        return LinearSVC(1.0, classes=[2, 4], smoothing=0.25).fit(X, np.where(X[:, 0] > 0, 2, 4))
+    labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    if kind == "softmax":
+        return LogisticRegression(1.0, delta=1e-4, clip=2.0).fit(X, labels)
+    if kind == "one-vs-rest":
+        return LogisticRegression(1.0, multiclass="one-vs-rest", fit_intercept=False).fit(X, labels)
+    if kind == "pure":
+        return LogisticRegression(1.0, method="output-chaudhuri-2011").fit(X, X[:, 0] > 0)
+    return LogisticRegression(np.inf if kind == "no noise" else 1.0).fit(X, (X[:, 0] > 0).astype(float))
+
+
+KINDS = ("binary", "softmax", "one-vs-rest", "svm", "regression", "pure", "no noise")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_round_trip_keeps_every_fitted_attribute_and_every_bit(kind: str, tmp_path: Path) -> None:
+    model = fitted(kind)
+    save(model, tmp_path / "model.json")
+    again, schema = load(tmp_path / "model.json")
+    assert schema is None
+    assert type(again) is type(model)
+    before, after = vars(model), vars(again)
+    assert set(before) == set(after)  # a fitted attribute that the file forgets shows here
+    for name, value in before.items():
+        assert np.array_equal(np.asarray(value, dtype=object), np.asarray(after[name], dtype=object)), name
+    assert np.array_equal(model.predict(rows()), again.predict(rows()))
+    assert again.guarantee_ == model.guarantee_
+    if hasattr(model, "predict_proba"):
+        assert np.array_equal(model.predict_proba(rows()), again.predict_proba(rows()))
+
+
+def test_schema_and_names_travel_with_the_model(tmp_path: Path) -> None:
+    schema = Schema.from_dict(SCHEMA)
+    table = {"age": [20, None, 70, 31] * 10, "job": ["clerk", "miner", "king", "clerk"] * 10}
+    X = schema.encode(table)
+    model = LogisticRegression(1.0).fit(X, ["no", "yes", "yes", "no"] * 10)
+    model.feature_names_in_ = np.asarray(schema.features, dtype=object)
+    save(model, tmp_path / "model.json", schema)
+    again, read = load(tmp_path / "model.json")
+    assert read == schema
+    assert list(again.feature_names_in_) == list(schema.features)
+
+
+def test_a_schema_of_another_width_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="does not encode the columns"):
+        save(
+            fitted("binary"), tmp_path / "model.json", Schema.from_dict(SCHEMA | {"columns": {"a": {"values": ["x"]}}})
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_seed_is_never_written(tmp_path: Path) -> None:
+    seed = 918273645
+    model = LogisticRegression(1.0, random_state=seed, method=ObjectivePerturbation()).fit(rows(), rows()[:, 0] > 0)
+    save(model, tmp_path / "model.json")
+    assert str(seed) not in (tmp_path / "model.json").read_text()
+    again, _ = load(tmp_path / "model.json")
+    assert again.random_state is None
+    assert again.method == "auto"
+    assert again.guarantee_.seeded
+
+
+def test_saving_needs_a_fitted_model_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not fitted"):
+        save(LogisticRegression(), tmp_path / "model.json")
+    with pytest.raises(FileNotFoundError):
+        save(fitted("binary"), tmp_path / "absent" / "model.json")
+    with pytest.raises(ValueError, match="Expected one of"):
+        save(object(), tmp_path / "model.json")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("files") / "model.json"
+    save(fitted("softmax"), path)
+    data: dict[str, Any] = json.loads(path.read_text())
+    return data
+
+
+def resealed(data: dict[str, Any]) -> dict[str, Any]:
+    """The same content under a fresh checksum: what an attacker who read this source would write."""
+    content = {key: value for key, value in data.items() if key != "checksum"}
+    return {**content, "checksum": checksum(content)}
+
+
+FIELDS = (
+    "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
+    "schema", "guarantee", "checksum",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_changed_or_missing_field_is_noticed(written: dict[str, Any], field: str) -> None:
+    assert set(written) == set(FIELDS)
+    from_dict(written)
+    for value in ("changed", 7, None, [], {}, [[1.0]]):
+        if value != written[field]:
+            with pytest.raises(PrivacyError):
+                from_dict({**written, field: value})
+            if field != "checksum":
+                with pytest.raises(PrivacyError):
+                    from_dict(resealed({**written, field: value}))
+    with pytest.raises(PrivacyError):
+        from_dict({key: value for key, value in written.items() if key != field})
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("coef", 0, 0), "0.5"), (("coef", 0, 0), True), (("coef", 0, 0), 10**400), (("coef", 0), [1.0]),
+        (("coef", 0), 1.0), (("coef", 0, 0), 1e999),
+        (("intercept",), [0.0]), (("intercept", 0), None), (("classes",), ["a", "b"]), (("classes",), ["b", "a", "c"]),
+        (("classes",), ["a", "a", "c"]), (("classes",), ["a", 1, "c"]), (("classes", 0), ["a"]), (("features",), 3.0),
+        (("features",), True), (("names",), ["x"]), (("names",), [1, 2, 3]), (("schema",), SCHEMA), (("schema",), "x"),
+        (("parameters", "epsilon"), 0.5), (("parameters", "epsilon"), "1"), (("parameters", "adjacency"), "add-remove"),
+        (("parameters", "calibration"), "paper"), (("parameters", "clip"), 0), (("parameters", "clip"), "inf"),
+        (("parameters", "method"), ["auto"]), (("parameters", "classes"), 3), (("parameters", "extra"), 1),
+        (("parameters", "random_state"), 1), (("settings", "margin_"), "2"), (("settings", "coef_"), 1.0),
+        (("estimator",), "Pipeline"), (("estimator",), ["LogisticRegression"]), (("version",), 99),
+    ],
+)  # fmt: skip
+def test_a_resealed_file_with_a_wrong_type_shape_or_number_is_refused(
+    written: dict[str, Any], path: tuple[Any, ...], value: Any
+) -> None:
+    data = copy.deepcopy(written)
+    place: Any = data
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(PrivacyError):
+        from_dict(resealed(data))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("epsilon", 0.0), ("epsilon", -1.0), ("delta", 1.5), ("delta", "0"), ("adjacency", "none"), ("status", "sure"),
+        ("theorem", "mine"), ("records", "9"), ("records", 1.5), ("seeded", 1), ("assumptions", [1]), ("method", 3),
+        ("events", [{"kind": "Sphere", "sensitivity": {"add_remove": 1, "replace_one": 2}, "scale": "1"}]),
+        ("events", 3),
+        ("events", [{"kind": "os.system"}]),
+    ],
+)  # fmt: skip
+def test_a_resealed_guarantee_with_a_wrong_field_is_refused(written: dict[str, Any], field: str, value: Any) -> None:
+    with pytest.raises(PrivacyError):
+        read_guarantee(resealed({**written["guarantee"], field: value}))
+
+
+def test_a_guarantee_of_another_model_does_not_fit(written: dict[str, Any]) -> None:
+    other = fitted("regression").guarantee_.to_dict()
+    with pytest.raises(PrivacyError, match="guarantee states"):
+        from_dict(resealed({**written, "guarantee": other}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "[]", "3", "null", '"text"', "not json", "\x80", '{"format": "onnx"}', "[" * 100_000, '{"a":' * 50_000,
+        f'{{"format": "{FORMAT}", "version": 1}}', f'{{"format": "{FORMAT}", "format": "{FORMAT}"}}', '{"a": NaN}',
+        '{"a": -Infinity}', "9" * 10_000,
+    ],
+)  # fmt: skip
+def test_foreign_and_deep_files_are_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "foreign.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(PrivacyError) as caught:
+        load(path)
+    assert str(caught.value).endswith(".")
+
+
+def test_truncated_and_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.json"
+    save(fitted("binary"), path)
+    whole = path.read_bytes()
+    for length in (1, len(whole) // 3, len(whole) - 3):
+        path.write_bytes(whole[:length])
+        with pytest.raises(PrivacyError):
+            load(path)
+    path.write_bytes(whole)
+    monkeypatch.setattr("tacit.files.LARGEST", len(whole) - 1)
+    with pytest.raises(PrivacyError, match="larger than"):
+        read_json(path)

@@ -1,0 +1,159 @@
+"""Reports: one file that opens offline, with everything escaped."""
+
+from __future__ import annotations
+
+import base64
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit import Guarantee, LogisticRegression, demo, pictures
+from tacit.report import Row, Statement, Study, write_report
+
+VOID = {"meta", "br", "link", "img"}
+
+
+class Checker(HTMLParser):
+    """Tags are balanced, ids are unique, nothing is fetched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("src", "href", "xlink:href"):
+                assert (value or "").startswith(("#", "data:"))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def guarantee() -> Guarantee:
+    X = np.random.default_rng(1).normal(size=(50, 2))
+    found: Guarantee = LogisticRegression(1.0, method="output").fit(X, X[:, 0] > 0).guarantee_
+    return found
+
+
+def study(guarantee: Guarantee) -> Study:
+    statement = Statement.of(guarantee)
+    scores = ((50.0, 60.0), (80.0, 90.0))
+    rows = tuple(
+        Row(name, group, scores, (statement, statement))
+        for name, group in (("auto", ""), ("<b>one", "output"), ("two", "output"), ("three", "gradient"))
+    )
+    return Study("A <study>", "about & so on", "accuracy", (0.1, 1.0), rows, ("plain", 95.0), ("guess", 45.0))
+
+
+def checked(path: Path) -> tuple[str, Checker]:
+    text = path.read_text(encoding="utf-8")
+    checker = Checker()
+    checker.feed(text)
+    assert checker.open == []
+    assert len(set(checker.ids)) == len(checker.ids)
+    assert "script" not in checker.tags
+    assert not re.search(r"url\((?!#)", text)
+    assert "@import" not in text
+    return text, checker
+
+
+def test_a_report_is_one_balanced_file_with_pictures_and_certificates(tmp_path: Path, guarantee: Guarantee) -> None:
+    pytest.importorskip("matplotlib")
+    write_report(tmp_path / "r.html", "<script>alert(1)</script>", summary="a < b\n\nc", studies=[study(guarantee)] * 2)
+    text, checker = checked(tmp_path / "r.html")
+    assert "&lt;script&gt;alert(1)" in text
+    assert "&lt;b&gt;one" in text
+    assert checker.tags.count("svg") == 4  # two studies with two groups; the row without a group has no picture
+    assert "currentColor" in text
+    assert pictures._INK not in text
+    certificate = re.search(r"base64,([A-Za-z0-9+/=]+)", text)
+    assert certificate
+    assert Guarantee.from_json(base64.b64decode(certificate[1]).decode()) == guarantee
+
+
+def test_without_matplotlib_there_are_tables_and_a_hint(
+    tmp_path: Path, guarantee: Guarantee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "available", lambda: False)
+    write_report(tmp_path / "r.html", "title", studies=[study(guarantee)], guarantees={"my model": guarantee})
+    text, checker = checked(tmp_path / "r.html")
+    assert "svg" not in checker.tags
+    assert "tacit[plot]" in text
+    assert "my model" in text
+    assert text.count("55.0 ± 5.0") == 4
+
+
+def test_pictures_are_well_formed_and_reproducible(guarantee: Guarantee) -> None:
+    pytest.importorskip("matplotlib")
+    traces = [pictures.Trace("a < b", (1.0, 2.0), (0.1, 0.1))]
+    levels = [pictures.Level("plain", 2.5)]
+
+    def draw() -> str:
+        return pictures.curves(
+            title="t", score="s", epsilons=(0.1, 1.0), traces=traces, levels=levels, limits=(0.0, 3.0), key="k"
+        )
+
+    assert draw() == draw()
+    ET.fromstring(draw())
+
+
+@pytest.mark.parametrize(
+    ("plain", "guess", "mean", "share"),
+    # accuracy, error (less is better), worse than a guess, better than plain, nothing to learn
+    [
+        (95.0, 45.0, 70.0, 0.5),
+        (50.0, 80.0, 65.0, 0.5),
+        (95.0, 45.0, 10.0, 0.0),
+        (95.0, 45.0, 99.0, 1.0),
+        (5.0, 5.0, 5.0, 0.0),
+    ],
+)
+def test_learned_is_the_share_of_the_way_from_a_guess(plain: float, guess: float, mean: float, share: float) -> None:
+    assert Study("", "", "", (), (), ("", plain), ("", guess)).learned(mean) == pytest.approx(share)
+
+
+def test_demo_on_a_small_grid(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    studies = demo.run(
+        methods=("auto", "objective", "statistics"), epsilons=(1.0, 50.0), repetitions=2, workers=1,
+        progress=lambda done, total: seen.append((done, total)),
+    )  # fmt: skip
+    assert seen[-1] == (7, 7)
+    assert [[row.name for row in study.rows] for study in studies] == [
+        ["auto", "objective"],
+        ["auto", "objective"],
+        ["auto", "objective", "statistics"],
+    ]
+    cancer, _, diabetes = studies
+    assert cancer.rows[0].means[1] > 85  # epsilon = 50 is close to no privacy at all: 96 there
+    assert diabetes.rows[0].means[1] < 65  # 55.7 without privacy, 78.8 for the middle of the range
+    assert all(len(set(row.scores[0])) == 2 for row in diabetes.rows)  # every fit draws its own noise
+    assert all(len(row.statements) == 2 for study in studies for row in study.rows)
+    assert "1/(n epsilon)" in demo.summary(studies)
+    assert "objective" in cancer.table()
+    write_report(tmp_path / "r.html", "demo", summary=demo.summary(studies), studies=studies)
+    checked(tmp_path / "r.html")
+
+
+def test_demo_admits_every_method_somewhere() -> None:
+    assert {name for names in demo._ADMITTED.values() for name in names} == {"auto", *demo.METHODS}
+    for task, names in demo._ADMITTED.items():
+        loss = {"breast-cancer": "logistic", "digits": "softmax", "diabetes": "squared"}[task]
+        assert all(loss in demo.METHODS[name].losses for name in names if name != "auto")
