@@ -1,5 +1,6 @@
 """Laplacian smoothing: the solve, the constants of the paper, its noise and its bounds, and the link in the chain."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -14,7 +15,16 @@ from tacit.mechanisms import METHODS, GradientPerturbation
 from tacit.mechanisms.samplers import Poisson
 from tacit.noise import SeededSource
 from tacit.smoothing import (
-    beta, beta_sum, coefficients, convex_bound, gamma, gamma_sum, nonconvex_bound, paper_noise, smooth, smooth_weights,
+    beta,
+    beta_sum,
+    coefficients,
+    convex_bound,
+    gamma,
+    gamma_sum,
+    nonconvex_bound,
+    paper_noise,
+    smooth,
+    smooth_weights,
 )  # fmt: skip
 from tacit.solvers.descent import SECOND, TINY, Descent
 from tacit.types import Budget
@@ -131,7 +141,7 @@ def test_gamma_and_beta_are_what_smoothing_leaves_of_noise(rng):
 
 
 def quadratic_run(rng, sigma, noise, step, steps, size=30):
-    """Smoothed noisy descent on F(w) = sum h_i (w_i - 1)^2 / 2 from zero; gradients of F itself, so the batch is infinite."""
+    """Smoothed noisy descent on F(w) = sum h_i (w_i - 1)^2 / 2 from zero, with F's own gradients (no batch)."""
     h = np.linspace(0.1, 1.0, size)
     w, values, norms, points = np.zeros(size), [], [], np.zeros(size)
     for _ in range(steps):
@@ -165,7 +175,7 @@ def test_smoothing_lowers_both_bounds_where_noise_rules():
         for s in (0.0, 1.0, 3.0)
     ]
     assert bounds[0] > bounds[1] > bounds[2]
-    assert all(a[1] > b[1] for a, b in zip(bounds, bounds[1:], strict=False))
+    assert all(a[1] > b[1] for a, b in itertools.pairwise(bounds))
 
 
 # --- the paper's noise --------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ import dp_accounting
 import numpy as np
 from dp_accounting import pld, rdp
 from scipy.integrate import quad
-from scipy.special import chdtri, gammaln, log_ndtr
+from scipy.special import chdtri, erfcx, gammaln, log_ndtr
 
 from tacit.checks import check, refuse
 from tacit.events import (
@@ -205,6 +205,10 @@ def _convex_deltas(squares: Array, epsilon: float) -> Array:
     return np.asarray(values + rise * np.maximum(squares - bend, 0.0))
 
 
+ROUNDING_TAIL = 1e-12
+"""Probability that the rounding errors of all submissions together are larger than the polishing noise allows for."""
+
+
 def input_convexity(event: InputMinimum) -> float:
     """Lambda: a lower bound, but for probability ``tail``, on the eigenvalues of the others' noisy moments plus ridge.
 
@@ -213,6 +217,7 @@ def input_convexity(event: InputMinimum) -> float:
     """
     d = event.features
     free = math.sqrt(max(event.records - 1 - d, 0)) - math.sqrt(d) - math.sqrt(2 * math.log(1 / event.tail))
+    free -= 1e-6 * math.sqrt(event.records * d)  # submissions are rounded to at most 2**-20 of their noise
     return (event.row_scale * max(free, 0.0)) ** 2 + event.ridge
 
 
@@ -251,7 +256,7 @@ def input_delta(event: InputMinimum, epsilon: float, cells: int = 64) -> float:
         + _convex_deltas(np.maximum((wide - side) ** 2, (near - side) ** 2), left)
     )
     rare = 2 * event.tail if event.row_scale else 0.0
-    return min(1.0, rare + float(sums.max()))
+    return min(1.0, rare + ROUNDING_TAIL + float(sums.max()))
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
         problem = Problem(
             Records.build(X, targets, clip, INTERCEPT * clip if self.fit_intercept else 0.0), loss, outputs
         )
-        name, mechanism, budget = choose_method(self.method, budget, problem.facts)
+        name, mechanism, budget = choose_method(self.method, budget, problem.facts, self.calibration)
         prepared = prepare(
             problem.facts, mechanism, budget, method=name, seeded=source.seeded,
             regularization=self.regularization, calibration=self.calibration, assumptions=assumptions,
@@ -104,7 +104,12 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
         if y is None:
             check_is_fitted(self, "coef_")
             return validate_data(self, X, reset=False, **options)
-        return validate_data(self, X, y, **options)
+        try:
+            return validate_data(self, X, y, **options)
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+        raise ValueError("Expected numbers in X; encode other columns with tacit.bounds.Schema.")  # quotes no cell
 
     def _scores(self, X: Any) -> Array:
         X = self._rows(X)

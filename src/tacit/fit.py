@@ -94,6 +94,7 @@ def state(
         events=released,
         theorem=theorem,
         status=THEOREMS[theorem].status,
+        records=1,
         protects="one record, as it leaves its owner",
     )
     return Prepared(plan, guarantee, record)

@@ -131,7 +131,7 @@ def two_row_delta(mu, phi, epsilon):
 
 
 def test_two_rows_that_are_not_parallel():
-    """Replace-one, two-sided: from epsilon >= mu^2/2 + sqrt(3) mu on, parallel rows are the worst; below, not always."""
+    """Replace-one, two-sided: from epsilon >= mu^2/2 + sqrt(3) mu on parallel rows are worst; below, not always."""
     angles = np.linspace(0, math.pi / 2, 31)
     broken = 0
     for mu in (0.01, 0.1, 0.5, 1.0, 2.0):

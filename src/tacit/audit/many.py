@@ -8,8 +8,8 @@ words (the tests compare them), and they are independent, as the statistics of a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,10 @@ from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sample
 from tacit.mechanisms.svrg import SvrgPlan
 from tacit.noise import Source, gaussian, release, uniform
 from tacit.problem import Problem, Records, rounding_slack
+from tacit.smoothing import coefficients
+from tacit.solvers.descent import Descent
 from tacit.solvers.newton import Newton
-from tacit.types import Array
+from tacit.types import Array, Solution
 
 NUMBERS = 1 << 19
 """Predictions held at once."""
@@ -46,6 +48,10 @@ def _chunk(plan: Plan, problem: Problem, trials: int, source: Source) -> Array:
         return _objective(plan, problem, trials, source)
     if isinstance(plan, SvrgPlan) or (isinstance(plan, GradientPlan) and _separate(plan)):
         many = replace(plan, sampler=Many(plan.sampler, trials))
+        if isinstance(many, GradientPlan) and many.smoothing:
+            kept = {entry.name: getattr(many.descent, entry.name) for entry in fields(many.descent)}
+            descent = SmoothDescent(**kept, smoothing=many.smoothing, intercept=problem.facts.intercept, trials=trials)
+            many = replace(many, descent=descent, smoothing=0.0)
         return np.asarray(many.run(_columns(problem, trials), source).weights.reshape(-1, trials).T)
     return np.stack([plan.run(problem, source).weights.ravel() for _ in range(trials)])
 
@@ -59,9 +65,9 @@ def _fixed(plan: OutputPlan, problem: Problem) -> bool:
 
 
 def _separate(plan: GradientPlan) -> bool:
-    """Whether nothing in the steps ties the columns together: joint noise, smoothing and projection do."""
+    """Whether nothing in the steps ties the columns together: joint noise and projection do."""
     known = isinstance(plan.sampler, Everyone | Poisson | Subset | Disjoint)
-    return known and plan.noise == "gaussian" and not plan.smoothing and math.isinf(plan.descent.radius)
+    return known and plan.noise == "gaussian" and math.isinf(plan.descent.radius)
 
 
 def unit_noise(source: Source, size: int, trials: int, noise: Noise = "gaussian") -> Array:
@@ -125,6 +131,34 @@ class Many:
                 yield place == step
         else:
             raise NotImplementedError(f"No batched draws for {type(sampler).__name__}.")
+
+
+@dataclass(frozen=True)
+class SmoothDescent(Descent):
+    """A descent that smooths the gradient of each run by itself, as :func:`tacit.smoothing.smooth_weights` does for one."""
+
+    smoothing: float = 0.0
+    intercept: bool = False
+    trials: int = 1
+
+    def run(self, gradient: Callable[[Array], Array], start: Array) -> Solution:
+        """Descend along smoothed gradients."""
+        rows = len(start) - int(self.intercept)
+
+        def smooth(part: Array) -> Array:
+            count, outputs = len(part), part.shape[1] // self.trials
+            if count * outputs <= 1:
+                return part
+            flat = part.reshape(count, outputs, self.trials).transpose(1, 0, 2).reshape(-1, self.trials)
+            factors = coefficients(len(flat), float(self.smoothing))[:, None]
+            flat = np.fft.irfft(np.fft.rfft(flat, axis=0) * factors, len(flat), axis=0)
+            return np.asarray(flat.reshape(outputs, count, self.trials).transpose(1, 0, 2).reshape(part.shape))
+
+        def smoothed(weights: Array) -> Array:
+            raw = gradient(weights)
+            return np.vstack([smooth(raw[:rows]), smooth(raw[rows:])])
+
+        return super().run(smoothed, start)
 
 
 @dataclass(frozen=True)

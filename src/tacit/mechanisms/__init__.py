@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.checks import check
+from tacit.checks import check, refuse
 from tacit.mechanisms.base import Mechanism, Method
 from tacit.mechanisms.gradient import GradientPerturbation
 from tacit.mechanisms.heterogeneous import PiDbdpErm, PidpSgd
@@ -16,7 +16,7 @@ from tacit.mechanisms.rules import prefer
 from tacit.mechanisms.samplers import Disjoint, Everyone, Poisson, Subset
 from tacit.mechanisms.statistics import SufficientStatistics
 from tacit.mechanisms.svrg import Svrg
-from tacit.types import Budget, Facts
+from tacit.types import Budget, Calibration, Facts
 
 __all__ = [
     "METHODS", "PUBLISHED", "Disjoint", "Everyone", "GradientPerturbation", "Individual", "InputPerturbation",
@@ -106,17 +106,19 @@ PUBLISHED: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
-            "pidp-sgd", PidpSgd(), "Kang, Li, Liu & Wang 2022 (seed 002), Algorithm 1", ("logistic", "huber-hinge", "squared"),
+            "pidp-sgd", PidpSgd(), "Kang, Li, Liu & Wang 2022 (seed 002), Algorithm 1",
+            ("logistic", "huber-hinge", "squared"),
             "REFUTED: noise only for records of large influence; proven form: 'individual'", ("paper",),
         ),
         Method(
-            "pi-dbdp-erm", PiDbdpErm(), "Kang et al. 2020 (seed 003), Algorithm 2", ("logistic", "huber-hinge", "squared"),
-            "REFUTED: perturbs records of large influence, starts at the exact minimiser; proven form: 'individual'",
+            "pi-dbdp-erm", PiDbdpErm(), "Kang et al. 2020 (seed 003), Algorithm 2",
+            ("logistic", "huber-hinge", "squared"),
+            "REFUTED: perturbs records of large influence, starts at the minimiser; proven form: 'individual'",
             ("paper",),
         ),
     )
 }  # fmt: skip
-"""Methods with no proven calibration, kept to reproduce and audit papers; they need a constant, so pass the mechanism."""
+"""Methods with no proven calibration, kept to reproduce and audit papers; pass the mechanism with its constants."""
 
 
 def choose_method(
@@ -136,6 +138,10 @@ def choose_method(
         name = prefer(budget, facts) if method == "auto" else method
         known = METHODS | PUBLISHED
         check(name in known, f"Unknown method {name!r}. Known: auto, {', '.join(known)}.")
-        mechanism = known[name].mechanism
+        mechanism, offered = known[name].mechanism, known[name].calibrations
+        if calibration not in offered and name in METHODS:  # the published-only ones say themselves what to use instead
+            refuse(f"Method {name!r} has no calibration {calibration!r}. Use calibration={offered[0]!r}.")
     pure = getattr(mechanism, "noise", "gaussian") == "sphere"
+    if calibration == "paper" and budget.delta == 0 and not pure:
+        refuse("The published noise of this method needs delta > 0.")
     return name, mechanism, replace(budget, delta=0.0) if pure else budget

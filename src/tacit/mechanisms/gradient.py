@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tacit.calibrate import smallest_scale
@@ -58,7 +58,7 @@ class GradientPerturbation:
     order, such as pixels; 0 is none. ``optimizer`` is 'sgd' (with momentum) or 'adam'.
     """
 
-    sampler: Sampler = Everyone()
+    sampler: Sampler = field(default_factory=Everyone)
     noise: Noise = "gaussian"
     steps: int | None = None
     clip: float | None = None

@@ -199,7 +199,7 @@ class PiDbdpErmPlan:
 
 
 def _passed_on(problem: Problem, x: Array, target: Array, weights: Array, columns: int) -> float:
-    """``w_t = ||grad_x grad_w loss||_2``: slope times the identity plus curvature times x w^T, so two directions matter.
+    """``w_t = ||grad_x grad_w loss||_2``: slope times the identity plus curvature times x w^T, two directions matter.
 
     In the orthonormal basis of w and x its Gram matrix is 2 x 2; all other directions have |slope|.
     """

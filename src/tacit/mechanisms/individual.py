@@ -37,6 +37,12 @@ SHARE = 0.25
 """B over steps * clip^2: what one record may spend, as a fraction of being at the clip in every step."""
 
 
+def portions(steps: int, front: float) -> Array:
+    """What part of its account a record may use in each step: ``a_t / sum_{s >= t} a_s`` with ``a_t = (1 - t/T)^front``."""
+    weights = (1.0 - np.arange(steps) / steps) ** front
+    return np.asarray(weights / np.cumsum(weights[::-1])[::-1])
+
+
 class Account:
     """The running account of every record of one run: private numbers, never released.
 
@@ -49,8 +55,9 @@ class Account:
     than the exact square of its part, and the exact sum of these stays within ``limit``.
     """
 
-    def __init__(self, records: int, steps: int, limit: float, up: float, rule: Rule) -> None:
-        self.remaining, self.limit, self.up, self.rule = steps, limit, up, rule
+    def __init__(self, records: int, portions: Array, limit: float, up: float, rule: Rule) -> None:
+        self.portions, self.limit, self.up, self.rule = iter(portions), limit, up, rule
+        self.portion = float(next(self.portions))
         self.spent: Array = np.zeros(records)
         self.whole: NDArray[np.intp] = np.zeros(records, dtype=np.intp)
 
@@ -59,7 +66,7 @@ class Account:
         wanted = self.up * squares
         allowed = np.maximum(self.limit - self.spent[rows], 0.0)
         if self.rule == "ration":
-            allowed /= self.remaining
+            allowed *= self.portion
         whole = np.asarray(wanted <= allowed, dtype=np.bool_)
         part = np.sqrt(allowed / np.maximum(wanted, allowed)) if self.rule == "ration" else 0.0
         self.spent[rows] += np.where(whole, wanted, allowed if self.rule == "ration" else 0.0)
@@ -67,8 +74,8 @@ class Account:
         return np.asarray(np.where(whole, 1.0, part))
 
     def close_step(self) -> None:
-        """One step less is left."""
-        self.remaining -= 1
+        """Go on to the next step's portion."""
+        self.portion = float(next(self.portions, 0.0))
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ class IndividualPlan:
     decay: float
     factor: float
     rule: Rule
+    front: float
     events: tuple[Event, ...]
     theorem: str
     assumptions: tuple[str, ...]
@@ -91,7 +99,7 @@ class IndividualPlan:
         """Descend; extras hold ``spent``, each record's own account, which is for the curator and not private."""
         facts, steps = problem.facts, self.descent.steps
         up = 1.0 + (facts.features + steps + 64) * 2.0**-50
-        account = Account(facts.records, steps, self.limit, up, self.rule)
+        account = Account(facts.records, portions(steps, self.front), self.limit, up, self.rule)
 
         def gradient(weights: Array) -> Array:
             total = problem.admitted_gradient(weights, self.clip, account.admit)
@@ -121,6 +129,7 @@ class Individual:
     steps: int | None = None
     share: float | None = None
     rule: Rule = "ration"
+    front: float = 0.0
     clip: float | None = None
     step: float | None = None
     momentum: float | None = None
@@ -166,6 +175,6 @@ class Individual:
             f"{steps} steps; the squared norms of each record's own parts add up to at most {limit:.6g} ({self.rule})",
         )
         return IndividualPlan(
-            descent, clip, limit, scale, divisor, regularization or 0.0, 1.0 if budget.adjacency == "add-remove" else
-            2.0, self.rule, released(scale) if scale else (), "individual", words,
+            descent, clip, limit, scale, divisor, regularization or 0.0, 1.0 if budget.adjacency == "add-remove" else 2.0,
+            self.rule, self.front, released(scale) if scale else (), "individual", words,
         )  # fmt: skip

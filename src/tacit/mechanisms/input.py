@@ -28,9 +28,10 @@ from tacit.noise import Source, add_gaussian, gaussian, grid, grid_slack, releas
 from tacit.solvers.ball import minimise
 from tacit.types import Array, Solution
 
-BITS = 20
-"""Submissions are rounded to 2**-20 of their noise: whole numbers small enough to add exactly and fast."""
+ROW_BITS, CROSS_BITS = 20, 36
+"""Submissions are rounded to 2**-20 (rows) and 2**-36 (cross part) of their noise: whole numbers, added exactly."""
 TOLERANCE = 1e-10
+"""The solve stops at a residual of this fraction of the noise scale, plus what double precision cannot hold."""
 POLISH = 2e-3
 """Price (mu) of hiding the unfinished solve, as a fraction of the main price."""
 REACH = 9.3
@@ -67,25 +68,29 @@ class InputNumbers:
             check_positive(name, getattr(self, name))
         check(0 <= self.intercept < math.inf, f"Expected intercept={self.intercept} >= 0 and finite.")
         check(0 < self.tail < 1, f"Expected 0 < tail={self.tail} < 1.")
-        check(max(self.limits) <= LARGEST, "The noise is too small for this many contributors to be added exactly.")
+        check(
+            self.limits[0] <= LARGEST and self.limits[1] <= 2**52,
+            "The noise is too small for this many contributors to be added exactly.",
+        )
 
     @cached_property
     def steps(self) -> tuple[float, float]:
         """Grid steps of the row and of the cross part."""
-        return grid(self.row_scale, BITS), grid(self.cross_scale, BITS)
+        return grid(self.row_scale, ROW_BITS), grid(self.cross_scale, CROSS_BITS)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """B_q and B_p, after rounding to the grid."""
-        reach, half = math.hypot(self.clip, self.intercept), 0.5 * math.sqrt(self.features)
+        """B_q and B_p; rounding a row and its noise to the grid adds at most one step a coordinate."""
+        reach, root = math.hypot(self.clip, self.intercept), math.sqrt(self.features)
         row_step, cross_step = self.steps
-        return math.sqrt(self.curvature) * reach + half * row_step, self.slope * reach + half * cross_step
+        return math.sqrt(self.curvature) * reach + root * row_step, self.slope * reach + root * cross_step
 
     @property
     def limits(self) -> tuple[int, int]:
         """The largest entries, in grid steps, that an honest submission can have."""
-        scales = (self.row_scale, self.cross_scale)
-        return tuple(math.ceil((b + REACH * s) / h) for b, s, h in zip(self.bounds, scales, self.steps, strict=True))  # type: ignore[return-value]
+        (row, cross), (row_step, cross_step) = self.bounds, self.steps
+        largest = (row + REACH * self.row_scale) / row_step, (cross + REACH * self.cross_scale) / cross_step
+        return math.ceil(largest[0]), math.ceil(largest[1])
 
     @property
     def record_events(self) -> tuple[Event, ...]:
@@ -118,7 +123,7 @@ class InputNumbers:
     def hidden(self, count: int) -> Gaussian:
         """The second, tiny noise on the weights, which hides that the solve is not exact."""
         strong = accounting.input_convexity(self.minimum(count))
-        moved = 2 * self.tolerance(count) / strong
+        moved = 2 * (self.tolerance(count) + self.rounding(count)) / strong
         row, cross = self.bounds
         share = POLISH * min(1.0, (row**2 * self.radius + cross) / self.noise_scale(count))
         scale = moved / share
@@ -130,6 +135,12 @@ class InputNumbers:
         row, cross = self.bounds
         size = count * ((row**2 + self.features * self.row_scale**2) * self.radius + cross)
         return TOLERANCE * self.noise_scale(count) + 16 * 2.0**-53 * size
+
+    def rounding(self, count: int) -> float:
+        """How far rounding moves the sum of all cross noise, but for probability ROUNDING_TAIL (Hoeffding 1963)."""
+        terms = max(count, self.cohort) + 1
+        one = self.steps[1] * math.sqrt(0.5 * terms * math.log(2 * self.features / accounting.ROUNDING_TAIL))
+        return one * math.sqrt(self.features)
 
     def events(self, count: int) -> tuple[Event, ...]:
         """What the model releases."""
@@ -199,9 +210,9 @@ class InputNumbers:
         return np.array([float(row**2 * t + shift * w - cross * int(c)) for t, w, c in parts])
 
 
-def _mu(events: tuple[Event, ...]) -> float:
+def _mu(events: tuple[Gaussian, ...]) -> float:
     """The joint mu of one record's Gaussian releases."""
-    return math.sqrt(sum((e.sensitivity.replace_one / e.scale) ** 2 for e in events if isinstance(e, Gaussian) and e.sensitivity.replace_one))
+    return math.sqrt(sum(((event.sensitivity.replace_one or 0.0) / event.scale) ** 2 for event in events))
 
 
 def record_epsilon(numbers: InputNumbers, delta: float) -> float:

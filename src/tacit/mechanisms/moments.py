@@ -58,7 +58,9 @@ class Sums:
     def of(cls, q: Whole, p: Whole) -> Sums:
         """The sums of a block of contributions."""
         check(int(np.abs(q).max(initial=0)) <= LARGEST, "Expected rows of at most 2**40 grid steps.")
-        cross = np.array([int(v) for v in p.sum(axis=0)], dtype=object)
+        cross, step = np.zeros(p.shape[1], dtype=object), max(1, 2**62 // (int(np.abs(p).max(initial=0)) + 1))
+        for start in range(0, len(p), step):
+            cross = cross + p[start : start + step].sum(axis=0).astype(object)
         return cls(len(q), gram(q), cross)
 
     def plus(self, other: Sums) -> Sums:

@@ -1,7 +1,8 @@
 """The rules: every number that a user did not set, from public facts alone (n, d, loss, epsilon, delta, adjacency).
 
-Each rule balances two sides that are known in advance: the bias of a small model (a strong regulariser, a short descent) against
-the noise that a large one lets in. The constants were set once, on several data sets together, and are the same for all.
+Each rule balances two sides that are known in advance: the bias of a small model (a strong regulariser, a short
+descent) against the noise that a large one lets in. The constants were set once, on several data sets together, and are
+the same for all.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def output_strength(budget: Budget, facts: Facts, noise: str) -> float:
 
 
 def output_time(budget: Budget, facts: Facts) -> float:
-    """Learning time t (steps times step size, on the mean objective): ``NORM^2/(2t)`` against ``(beta/2)(t K / n)^2``."""
+    """Learning time t (steps times step size, on the mean objective): ``NORM^2/(2t)`` against ``(b/2)(t K / n)^2``."""
     noisy = spread(budget, facts) / facts.records
     return min(MOST_STEPS / facts.curvature, math.cbrt(NORM**2 / (2 * facts.curvature * noisy**2)))
 
@@ -55,8 +56,8 @@ def output_time(budget: Budget, facts: Facts) -> float:
 def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     """Lambda for objective perturbation: ``S R^2 / (epsilon (1 + epsilon))`` times the models and directions.
 
-    At small epsilon the determinant then costs next to nothing (its share vanishes altogether from Lambda = R^2/epsilon on,
-    for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty.
+    At small epsilon the determinant then costs next to nothing (its share vanishes altogether from Lambda = R^2/epsilon
+    on, for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty.
     """
     factor = 1.25 if budget.adjacency == "add-remove" else 2.5
     epsilon = min(budget.epsilon, 50.0)
@@ -113,10 +114,11 @@ def step_size(
     """The step size on the mean gradient.
 
     The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way,
-    ``t scale sqrt(size) / (sqrt(steps) divisor)``, has a norm of 15 clips, or of 18 for each of several coupled scores.
+    ``t scale sqrt(size) / (sqrt(steps) divisor)``, has a norm of 15 clips, or of 15 for each of several coupled scores.
     Smoothing leaves the part beta of the noise's square; half of that gain (on a logarithmic scale) goes into a longer
     time, ``beta^(-1/4)``. The step is kept below the stability limit of heavy-ball descent, 2 (1 + momentum)/curvature,
-    with the curvature at equal scores, trace/directions. Adam divides by the noise it sees: its step is multiplied by it.
+    with the curvature at equal scores, trace/directions. Adam divides by the noise that it sees: its step is multiplied
+    by it.
     """
     length = facts.size if noise == "sphere" else math.sqrt(facts.size)
     shape = Descent(rule.steps, 1.0, rule.momentum, rule.schedule)
@@ -125,8 +127,8 @@ def step_size(
     left = beta(facts.size, smoothing)
     if not scale:
         return 0.1 if optimizer == "adam" else stable / facts.loss.smoothness
-    goal = 18.0 * facts.outputs if facts.loss.coupled else 15 * rule.clip
-    time = left**-0.25 * goal * math.sqrt(rule.steps) * divisor / (scale * length / math.sqrt(models))
+    goal = 15.0 * (facts.outputs if facts.loss.coupled else rule.clip)
+    time = float(left**-0.25) * goal * math.sqrt(rule.steps) * divisor / (scale * length / math.sqrt(models))
     step = min(stable * facts.loss.directions / facts.loss.trace, time / weight)
     if optimizer == "adam":
         return step / (1 - rule.momentum) * math.sqrt(left) * scale / divisor
@@ -137,8 +139,8 @@ def prefer(budget: Budget, facts: Facts) -> str:
     """The method that 'auto' stands for.
 
     Squared loss: sufficient statistics, while their d^2 numbers are few. Several classes: noisy gradient descent, whose
-    noise does not grow with the directions of a record's gradient. Two classes: objective perturbation where the signal is
-    clear of the noise, noisy gradient descent below.
+    noise does not grow with the directions of a record's gradient. Two classes: objective perturbation where the signal
+    is clear of the noise, noisy gradient descent below.
     """
     if facts.loss.name == "squared":
         return "statistics" if facts.features <= 1000 else "gradient"

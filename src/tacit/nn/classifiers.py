@@ -92,7 +92,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _build(self, source: Source) -> nn.Module:
-        """The network with random first weights, which do not depend on any record; PyTorch's own stream is untouched."""
+        """The network with random first weights, which depend on no record; PyTorch's own stream is left alone."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(source.words(1)[0] >> np.uint64(1)))
             return self._network(self.shape_, len(self.classes_))
@@ -142,7 +142,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(low), float(high)
 
     def _images(self, X: Any, reset: bool = False) -> torch.Tensor:
-        """Rows or images as float32 in [-1, 1], in the shape the network takes; numbers that are not finite become 0."""
+        """Rows or images as float32 in [-1, 1], in the shape the network takes; NaN becomes 0."""
         values = np.asarray(X)
         check(
             values.ndim >= 2 and len(values) > 0, "Expected X to be rows (n, features) or images (n, [channels,] h, w)."
@@ -167,7 +167,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "network_")
         images = self._images(X)
         with torch.no_grad():
-            return np.concatenate([self.network_(part).double().numpy() for part in images.split(1024)])
+            return np.concatenate([self.network_(part).double().numpy() for part in torch.split(images, 1024)])
 
     def predict_proba(self, X: Any) -> Array:
         """Softmax of the scores."""
@@ -181,18 +181,20 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 class MLPClassifier(_NetworkClassifier):
     """Differentially private perceptron with one hidden layer, as wide as the input by default.
 
-    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``adjacency``; ``classes`` (the label set: required), ``bounds`` (public lower and
-    upper bound of every input; None: 0 to 255 for bytes, else 0 to 1); ``hidden``, ``activation``; ``smoothing`` (sigma of
-    Laplacian smoothing), ``optimizer`` ('sgd' or 'adam'), ``step``, ``momentum``, ``clip``, ``batch`` (expected records in
-    a Poisson batch), ``epochs``: None is a rule from public facts; ``device``, ``verbose`` (progress with epsilon so far),
-    ``random_state`` (None: operating system entropy). Training never stops early: the number of steps is public.
+    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``adjacency``; ``classes`` (the label set: required), ``bounds``
+    (public lower and upper bound of every input; None: 0 to 255 for bytes, else 0 to 1); ``hidden``, ``activation``;
+    ``smoothing`` (sigma of Laplacian smoothing), ``optimizer`` ('sgd' or 'adam'), ``step``, ``momentum``, ``clip``,
+    ``batch`` (expected records in a Poisson batch), ``epochs``: None is a rule from public facts; ``device``,
+    ``verbose`` (progress with epsilon so far), ``random_state`` (None: operating system entropy). Training never stops
+    early: the number of steps is public.
 
     Fitted: ``network_`` (a torch module), ``classes_``, ``guarantee_``. Saved without pickle by :func:`tacit.nn.save`.
     """
 
     def __init__(
-        self, epsilon: float = 1.0, *, delta: float | None = None, adjacency: Adjacency = "replace-one", classes: Any = None,
-        bounds: tuple[float, float] | None = None, hidden: int | None = None, activation: str = "tanh",
+        self, epsilon: float = 1.0, *, delta: float | None = None, adjacency: Adjacency = "replace-one",
+        classes: Any = None, bounds: tuple[float, float] | None = None, hidden: int | None = None,
+        activation: str = "tanh",
         smoothing: float = 0.0, optimizer: OptimizerName = "sgd", step: float | None = None, momentum: float = 0.9,
         clip: float = 1.0, batch: int | None = None, epochs: int | None = None, device: str = "cpu",
         verbose: bool = False, random_state: Any = None,
@@ -222,13 +224,14 @@ class MLPClassifier(_NetworkClassifier):
 class CNNClassifier(_NetworkClassifier):
     """Differentially private convolutional network for images.
 
-    ``network`` is 'mnist' or 'cifar' (:mod:`tacit.nn.networks`), or 'auto': 'cifar' for images with several channels. Images are (n, h, w) or
-    (n, channels, h, w). Other parameters as in :class:`MLPClassifier`.
+    ``network`` is 'mnist' or 'cifar' (:mod:`tacit.nn.networks`), or 'auto': 'cifar' for images with several channels.
+    Images are (n, h, w) or (n, channels, h, w). Other parameters as in :class:`MLPClassifier`.
     """
 
     def __init__(
-        self, epsilon: float = 1.0, *, delta: float | None = None, adjacency: Adjacency = "replace-one", classes: Any = None,
-        bounds: tuple[float, float] | None = None, network: str = "auto", activation: str = "tanh",
+        self, epsilon: float = 1.0, *, delta: float | None = None, adjacency: Adjacency = "replace-one",
+        classes: Any = None, bounds: tuple[float, float] | None = None, network: str = "auto",
+        activation: str = "tanh",
         smoothing: float = 0.0, optimizer: OptimizerName = "sgd", step: float | None = None, momentum: float = 0.9,
         clip: float = 1.0, batch: int | None = None, epochs: int | None = None, device: str = "cpu",
         verbose: bool = False, random_state: Any = None,

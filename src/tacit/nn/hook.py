@@ -33,7 +33,8 @@ def smooth_tensor(values: torch.Tensor, sigma: float) -> torch.Tensor:
     wide = torch.float64 if values.dtype == torch.float64 else torch.float32
     size = values.numel()
     spectrum = torch.fft.rfft(values.reshape(-1).to(wide)) * _factors(size, float(sigma), wide, values.device)
-    return torch.fft.irfft(spectrum, n=size).to(values.dtype).reshape(values.shape)
+    smoothed: torch.Tensor = torch.fft.irfft(spectrum, n=size)
+    return smoothed.to(values.dtype).reshape(values.shape)
 
 
 def smooth(optimizer: AnyOptimizer, sigma: float = 1.0) -> AnyOptimizer:

@@ -57,8 +57,8 @@ def cifar_network(
     )  # fmt: skip
     layers.extend(
         [
-            nn.Linear(_width(layers, shape), 384), _activation(activation), nn.Linear(384, 192), _activation(activation),
-            nn.Linear(192, classes),
+            nn.Linear(_width(layers, shape), 384), _activation(activation),
+            nn.Linear(384, 192), _activation(activation), nn.Linear(192, classes),
         ]
     )  # fmt: skip
     return layers

@@ -84,7 +84,7 @@ def clipped_sum(model: nn.Module, images: torch.Tensor, labels: torch.Tensor, cl
             factors = clip / torch.clamp(norms, min=clip)
             finite = torch.isfinite(norms)
             for total, row in zip(totals, rows, strict=True):
-                total += factors[finite] @ row[finite]
+                total.add_(factors[finite] @ row[finite])
     for p in parameters:
         p.grad_sample = None  # type: ignore[attr-defined]
     return np.asarray(torch.cat(totals).cpu().numpy(), dtype=np.float64)

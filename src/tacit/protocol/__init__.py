@@ -1,0 +1,7 @@
+"""Three parties: contributors who perturb their own record, a database that adds up, a model user who gets the model."""
+
+from tacit.protocol.database import Database, Receipt
+from tacit.protocol.protocol import Protocol
+from tacit.protocol.submission import Submission, Submissions
+
+__all__ = ["Database", "Protocol", "Receipt", "Submission", "Submissions"]

@@ -1,0 +1,260 @@
+"""The database: sums of submissions, in one SQLite file (or in memory), one transaction a block.
+
+It keeps d^2 numbers and which submissions it has had, as intervals of (batch, row); never the submissions. A stop at any point
+leaves either all of a block or nothing of it. Several processes may add to one file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import fit
+from tacit.checks import check, refuse
+from tacit.mechanisms.moments import Sums
+from tacit.noise import Source, SystemSource
+from tacit.protocol.protocol import Protocol
+from tacit.protocol.submission import ROWS, Submission, Submissions, read
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS taken (batch TEXT, first INTEGER, last INTEGER, PRIMARY KEY (batch, first)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS refused (reason TEXT PRIMARY KEY, count INTEGER NOT NULL);
+"""
+FOREIGN = "Submissions of another protocol."
+SHAPE = "Submissions of the wrong size."
+DAMAGED = "Submissions with NaN, fractions, or numbers that the protocol cannot make."
+AGAIN = "Submissions that were sent before."
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of submissions: how many were added, and how many were refused for which reason."""
+
+    added: int
+    refused: dict[str, int] = field(default_factory=dict)
+
+    def plus(self, other: Receipt) -> Receipt:
+        """Both together."""
+        return Receipt(self.added + other.added, dict(Counter(self.refused) + Counter(other.refused)))
+
+    def __str__(self) -> str:
+        lines = [f"{self.added:,} submissions added."]
+        return "\n".join([*lines, *(f"{count:,} refused: {reason}" for reason, count in self.refused.items())])
+
+
+class Database:
+    """Sums of the submissions of one protocol. ``path`` None keeps them in memory."""
+
+    def __init__(self, protocol: Protocol, path: str | Path | None = None) -> None:
+        self.protocol = protocol
+        place = ":memory:" if path is None else str(path)
+        try:
+            self._base = sqlite3.connect(place, timeout=60, isolation_level=None)
+            self._base.execute("PRAGMA journal_mode=WAL")
+            self._base.execute("PRAGMA synchronous=FULL")
+            self._base.executescript(_TABLES)
+        except sqlite3.DatabaseError as error:
+            raise ValueError("This file is not a Tacit database, or it is damaged.") from error
+        with self._transaction():
+            self._base.execute("INSERT OR IGNORE INTO facts VALUES ('protocol', ?)", (protocol.fingerprint,))
+            self._base.execute(
+                "INSERT OR IGNORE INTO facts VALUES ('sums', ?)",
+                (json.dumps(Sums.empty(protocol.numbers.features).to_lists()),),
+            )
+        if self._fact("protocol") != protocol.fingerprint:
+            refuse("This database holds the submissions of another protocol.")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._base.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._base.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._base.execute("ROLLBACK")
+            raise
+        self._base.execute("COMMIT")
+
+    def _fact(self, name: str) -> str:
+        (value,) = self._base.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return str(value)
+
+    @property
+    def sums(self) -> Sums:
+        """The count and the sums so far."""
+        return Sums.from_lists(json.loads(self._fact("sums")))
+
+    def __len__(self) -> int:
+        return self.sums.count
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many submissions were refused, by reason."""
+        return dict(self._base.execute("SELECT reason, count FROM refused ORDER BY reason").fetchall())
+
+    def add(self, submissions: Submission | Submissions) -> Receipt:
+        """Add one submission or a table of them. Bad ones are refused and counted, the others are kept."""
+        many = submissions.many() if isinstance(submissions, Submission) else submissions
+        receipt = Receipt(0)
+        for start in range(0, len(many), ROWS):
+            receipt = receipt.plus(self._add_block(many.take(slice(start, start + ROWS))))
+        return receipt
+
+    def add_file(self, path: str | Path) -> Receipt:
+        """Add a file of submissions, block by block."""
+        receipt = Receipt(0)
+        for part in _gathered(read(path)):
+            receipt = receipt.plus(self._refuse({part: 1}) if isinstance(part, str) else self.add(part))
+        return receipt
+
+    def _refuse(self, reasons: dict[str, int]) -> Receipt:
+        with self._transaction():
+            self._count(reasons)
+        return Receipt(0, reasons)
+
+    def _count(self, reasons: dict[str, int]) -> None:
+        self._base.executemany(
+            "INSERT INTO refused VALUES (?, ?) ON CONFLICT (reason) DO UPDATE SET count = count + excluded.count",
+            list(reasons.items()),
+        )
+
+    def _add_block(self, block: Submissions) -> Receipt:
+        if block.protocol != self.protocol.fingerprint:
+            return self._refuse({FOREIGN: len(block)})
+        d = self.protocol.numbers.features
+        shapes = {part.shape for part in (block.q, block.p)}
+        if shapes != {(len(block), d)}:
+            return self._refuse({SHAPE: len(block)})
+        sound = self._sound(block)
+        with self._transaction():
+            fresh = sound.copy()
+            for batch in dict.fromkeys(block.batch[sound].tolist()):
+                mine = np.flatnonzero(sound & (block.batch == batch))
+                fresh[mine] = self._take(str(batch), block.row[mine].astype(np.int64))
+            kept = block.take(fresh)
+            if len(kept):
+                total = self.sums.plus(Sums.of(kept.q.astype(np.int64), kept.p.astype(np.int64)))
+                self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (json.dumps(total.to_lists()),))
+            counts = {DAMAGED: int((~sound).sum()), AGAIN: int((sound & ~fresh).sum())}
+            reasons = {reason: count for reason, count in counts.items() if count}
+            self._count(reasons)
+        return Receipt(int(fresh.sum()), reasons)
+
+    def _sound(self, block: Submissions) -> NDArray[np.bool_]:
+        """Rows of whole, finite numbers that an honest contributor can have made."""
+        sound = np.ones(len(block), dtype=np.bool_)
+        for part, limit in zip((block.q, block.p), self.protocol.numbers.limits, strict=True):
+            if part.dtype.kind not in "iuf":
+                return np.zeros(len(block), dtype=np.bool_)
+            with np.errstate(invalid="ignore"):
+                sound &= ((part >= -limit) & (part <= limit) & (part == np.floor(part))).all(axis=1)
+        rows = block.row
+        if rows.dtype.kind not in "iu":
+            return np.zeros(len(block), dtype=np.bool_)
+        return sound & (rows >= 0)
+
+    def _take(self, batch: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark rows of a batch as taken; True for those that were not before."""
+        fresh = np.zeros(len(rows), dtype=np.bool_)
+        known, first = np.unique(rows, return_index=True)
+        low, high = int(known[0]), int(known[-1])
+        overlaps = self._base.execute(
+            "SELECT first, last FROM taken WHERE batch = ? AND first <= ? AND last >= ?", (batch, high, low)
+        ).fetchall()
+        new = np.ones(len(known), dtype=np.bool_)
+        for start, stop in overlaps:
+            new &= (known < start) | (known > stop)
+        fresh[first[new]] = True
+        added = known[new]
+        if not len(added):
+            return fresh
+        breaks = np.flatnonzero(np.diff(added) != 1)
+        starts = [int(v) for v in added[np.r_[0, breaks + 1]]]
+        stops = [int(v) for v in added[np.r_[breaks, len(added) - 1]]]
+        before = self._base.execute("SELECT first FROM taken WHERE batch = ? AND last = ?", (batch, starts[0] - 1)).fetchone()
+        if before is not None:  # the next block of the same batch: lengthen its interval
+            self._base.execute("UPDATE taken SET last = ? WHERE batch = ? AND first = ?", (stops[0], batch, before[0]))
+            starts, stops = starts[1:], stops[1:]
+        self._base.executemany("INSERT INTO taken VALUES (?, ?, ?)", [(batch, a, b) for a, b in zip(starts, stops, strict=True)])
+        return fresh
+
+    def merge(self, other: Database) -> Receipt:
+        """Add everything that another database of the same protocol holds: all of it, or, if anything is in both, nothing."""
+        check(other is not self, "A database cannot be merged with itself.")
+        if other.protocol.fingerprint != self.protocol.fingerprint:
+            refuse("The other database holds the submissions of another protocol.")
+        theirs = other.sums
+        with self._transaction():
+            for batch, first, last in other._base.execute("SELECT batch, first, last FROM taken"):
+                shared = self._base.execute(
+                    "SELECT 1 FROM taken WHERE batch = ? AND first <= ? AND last >= ?", (batch, last, first)
+                ).fetchone()
+                if shared:
+                    refuse("Some submissions are in both databases, and sums cannot be told apart: nothing was merged.")
+                self._base.execute("INSERT INTO taken VALUES (?, ?, ?)", (batch, first, last))
+            total = json.dumps(self.sums.plus(theirs).to_lists())
+            self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (total,))
+            self._count(other.refused)
+        return Receipt(theirs.count, other.refused)
+
+    def train(self, *, short: str = "top-up", source: Source | None = None) -> Any:
+        """A fitted model with two guarantees: ``guarantee_`` (the model's) and ``record_guarantee_`` (one submission's).
+
+        With fewer contributors than the cohort, 'top-up' adds the missing noise (the database knows it: it protects against
+        whoever sees the model), 'refuse' refuses. Every training is a release of its own.
+        """
+        check(short in ("top-up", "refuse"), f"Expected short={short!r} to be 'top-up' or 'refuse'.")
+        sums, cohort = self.sums, self.protocol.numbers.cohort
+        if sums.count < cohort and short == "refuse":
+            refuse(f"There are {sums.count:,} contributors and the protocol is calibrated for {cohort:,}.")
+        check(sums.count >= 1, "There are no submissions to train on.")
+        chosen: Source = source or SystemSource()
+        prepared: fit.Prepared = self.protocol.prepared(sums.count, chosen.seeded)
+        return self.protocol.model(self.protocol.numbers.train(sums, chosen), prepared)
+
+
+def _gathered(parts: Iterable[Submissions | str]) -> Iterator[Submissions | str]:
+    """Single submissions of one shape joined into blocks, so that a transaction holds many."""
+    held: list[Submissions] = []
+    for part in parts:
+        same = isinstance(part, Submissions) and held and (
+            part.protocol == held[0].protocol and part.q.shape[1:] == held[0].q.shape[1:] and part.p.shape[1:] == held[0].p.shape[1:]
+        )
+        if held and (not same or len(held) >= 4096):
+            yield _joined(held)
+            held = []
+        if isinstance(part, str):
+            yield part
+        else:
+            held.append(part)
+            if len(part) > 1:
+                yield _joined(held)
+                held = []
+    if held:
+        yield _joined(held)
+
+
+def _joined(held: list[Submissions]) -> Submissions:
+    if len(held) == 1:
+        return held[0]
+    parts = [np.concatenate([getattr(h, name) for h in held]) for name in ("q", "p", "batch", "row")]
+    return Submissions(held[0].protocol, *parts)

@@ -1,0 +1,264 @@
+"""The protocol: everything public about a collection, and nothing private; it can be read, checked and signed by anyone.
+
+It is fixed before anything is collected, and says what it will guarantee: the model's epsilon, the record's epsilon, and what the
+noise is expected to cost.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit import fit
+from tacit.bounds import Schema, Target
+from tacit.checks import check, refuse
+from tacit.estimators import INTERCEPT, LinearRegression, LogisticRegression
+from tacit.guarantee import Guarantee, checksum
+from tacit.losses import Logistic, Squared
+from tacit.mechanisms.input import InputNumbers
+from tacit.mechanisms.input_plan import InputPerturbation, InputPlan, Setting, plan_of
+from tacit.mechanisms.surrogates import Surrogate
+from tacit.noise import Source, SystemSource
+from tacit.protocol.submission import Submission, Submissions, fresh_name
+from tacit.rows import row_scales
+from tacit.types import Array, Budget, Calibration, Facts, Loss, Solution
+
+FORMAT = "tacit-protocol"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A public agreement on what is collected, with which noise, for which guarantee. Make one with :meth:`create`.
+
+    ``schema`` turns raw records into rows; without one a record is a vector of ``columns`` numbers. ``target`` declares
+    the classes or the bounds of what is predicted.
+    """
+
+    target: Target
+    columns: int
+    epsilon: float
+    delta: float
+    surrogate: str
+    numbers: InputNumbers
+    schema: Schema | None = None
+    calibration: Calibration = "proven"
+    purpose: str = ""
+
+    def __post_init__(self) -> None:
+        expected = self.columns + (1 if self.numbers.intercept else 0)
+        check(self.numbers.features == expected, "Expected as many features as columns, and one for the intercept.")
+        price = self.guarantee(self.numbers.cohort)
+        if self.calibration == "proven":
+            price.verify()
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        epsilon: float,
+        delta: float,
+        cohort: int,
+        schema: Schema | None = None,
+        columns: int | None = None,
+        target: Target | None = None,
+        clip: float = 1.0,
+        intercept: bool = True,
+        radius: float | None = None,
+        record_epsilon: float | None = None,
+        surrogate: str = "least-squares",
+        regularization: float | None = None,
+        calibration: Calibration = "proven",
+        purpose: str = "",
+    ) -> Protocol:
+        """Calibrate a protocol for at least ``cohort`` contributors.
+
+        ``record_epsilon``: what contributors ask for their own record, at the same delta; None leaves it to the model's
+        needs. ``radius`` bounds the weights; ``regularization`` is lambda of the mean objective, None chooses it.
+        """
+        aim = target if target is not None else None if schema is None else schema.target
+        if aim is None:
+            raise ValueError("Declare the target: its classes, or its lower and upper bound.")
+        check((schema is None) != (columns is None), "Give a schema, or the number of columns.")
+        width = schema.width if schema is not None else int(columns or 0)
+        constant = INTERCEPT * clip if intercept else 0.0
+        mechanism = InputPerturbation(radius, record_epsilon, surrogate)
+        facts = _facts(width, cohort, clip, constant, aim)
+        budget = Budget(epsilon, delta)
+        check(budget.private, "A protocol needs a finite epsilon.")
+        unmet = mechanism.needs(facts, calibration)
+        if unmet:
+            refuse(unmet)
+        plan = mechanism.calibrate(budget, facts, regularization, calibration)
+        if plan.numbers is None:
+            refuse("A protocol needs noise.")
+        name = plan.setting.surrogate.name
+        return cls(aim, width, epsilon, delta, name, plan.numbers, schema, calibration, purpose)
+
+    @property
+    def budget(self) -> Budget:
+        """What the model may cost."""
+        return Budget(self.epsilon, self.delta)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A checksum of everything in the protocol; submissions carry it."""
+        return checksum(self._content())[:32]
+
+    def _facts(self, count: int) -> Facts:
+        return _facts(self.columns, count, self.numbers.clip, self.numbers.intercept, self.target)
+
+    def plan(self, count: int) -> InputPlan:
+        """The plan for this many contributors."""
+        n = self.numbers
+        loss = Surrogate(self.surrogate, n.curvature, n.slope)
+        setting = Setting(n.features, n.cohort, n.clip, n.intercept, loss, n.radius)
+        return plan_of(n, setting, self.budget, self.calibration, count)
+
+    def prepared(self, count: int, seeded: bool = False) -> fit.Prepared:
+        """Both guarantees for this many contributors, before anyone has contributed."""
+        words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
+        return fit.state(
+            self.plan(count), self._facts(count), self.budget, method="input", seeded=seeded,
+            calibration=self.calibration, assumptions=(*words, f"protocol {self.fingerprint}"),
+        )  # fmt: skip
+
+    def guarantee(self, count: int | None = None) -> Guarantee:
+        """What the model will guarantee."""
+        return self.prepared(count or self.numbers.cohort).guarantee
+
+    def record_guarantee(self) -> Guarantee:
+        """What one submission guarantees to its owner, whoever sees it."""
+        record = self.prepared(self.numbers.cohort).record_guarantee
+        assert record is not None  # for the type checker: a protocol always has noise
+        return record
+
+    def rows(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Design rows and targets in [-1, 1] from raw records: encoded, clipped, checked. Nothing here is perturbed yet."""
+        if self.schema is not None and not isinstance(X, np.ndarray):
+            values = self.schema.encode(X, self.numbers.clip)
+        else:
+            values = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        check(values.ndim == 2 and values.shape[1] == self.columns, f"Expected records of {self.columns} numbers.")
+        values = values * row_scales(values, self.numbers.clip)[:, None]
+        labels = np.atleast_1d(np.asarray(y))
+        check(labels.shape == (len(values),), "Expected one target for each record.")
+        constant = np.full((len(values), 1 if self.numbers.intercept else 0), self.numbers.intercept)
+        return np.hstack([values, constant]), _targets(labels, self.target)
+
+    def perturb(self, x: Any, y: Any, *, batch: str | None = None, source: Source | None = None) -> Submission:
+        """One person's submission, made with operating-system entropy. Submit once: every further one costs again.
+
+        Edges: wrong sizes, NaN or an undeclared label raise; the sentence does not quote them.
+        """
+        design, targets = self.rows(x, y)
+        check(len(design) == 1, "Expected one record; use perturb_table for several.")
+        q, p = self.numbers.perturb(design, targets, source or SystemSource())
+        return Submission(self.fingerprint, tuple(q[0].tolist()), tuple(p[0].tolist()), batch or fresh_name())
+
+    def perturb_table(self, X: Any, y: Any, *, batch: str | None = None, source: Source | None = None) -> Submissions:
+        """The submissions of a table of people, one row each, all with noise of their own."""
+        q, p = self.numbers.perturb(*self.rows(X, y), source or SystemSource())
+        names = np.full(len(q), batch or fresh_name(), dtype=object)
+        return Submissions(self.fingerprint, q, p, names, np.arange(len(q), dtype=np.int64))
+
+    def model(self, solution: Solution, prepared: fit.Prepared) -> Any:
+        """A fitted Tacit estimator with these weights and both guarantees."""
+        weights, c = solution.weights[:, 0], self.numbers.intercept
+        settings: dict[str, Any] = {
+            "delta": self.delta, "method": "input", "calibration": self.calibration, "clip": self.numbers.clip,
+            "fit_intercept": bool(c),
+        }  # fmt: skip
+        offset = c * float(weights[-1]) if c else 0.0
+        slopes = weights[: self.columns]
+        if self.target.classes is None:
+            low, high = float(self.target.lower or 0.0), float(self.target.upper or 0.0)
+            model: Any = LinearRegression(self.epsilon, target_bound=(low, high), **settings)
+            model.coef_ = 0.5 * (high - low) * slopes
+            model.intercept_ = 0.5 * (low + high) + 0.5 * (high - low) * offset
+        else:
+            model = LogisticRegression(self.epsilon, classes=list(self.target.classes), **settings)
+            model.classes_ = np.unique(np.asarray(self.target.classes))
+            model.coef_, model.intercept_, model.margin_ = slopes[None, :], np.array([offset]), 0.0
+        model.n_features_in_ = self.columns
+        model.guarantee_, model.record_guarantee_ = prepared.guarantee, prepared.record_guarantee
+        return model
+
+    def __str__(self) -> str:
+        record = self.record_guarantee()
+        return (
+            f"Protocol {self.fingerprint}: {self.purpose or 'no purpose stated'}\n\n"
+            f"The model, from {self.numbers.cohort:,} contributors on:\n{self.guarantee()}\n\n"
+            f"Your record, as it leaves your device:\n{record}"
+        )
+
+    def _content(self) -> dict[str, Any]:
+        target = {k: v for k, v in dataclasses.asdict(self.target).items() if v is not None}
+        return {
+            "format": FORMAT, "purpose": self.purpose, "epsilon": self.epsilon, "delta": self.delta,
+            "calibration": self.calibration, "surrogate": self.surrogate, "columns": self.columns,
+            "schema": None if self.schema is None else self.schema.to_dict(),
+            "target": target, "numbers": dataclasses.asdict(self.numbers),
+        }  # fmt: skip
+
+    def to_json(self) -> str:
+        """The protocol as JSON, with its fingerprint."""
+        return json.dumps({**self._content(), "fingerprint": self.fingerprint}, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> Protocol:
+        """Read what :meth:`to_json` wrote; everything is checked again, the price of the noise included."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ValueError("This is not a Tacit protocol: it is not JSON.") from error
+        check(isinstance(data, dict) and data.get("format") == FORMAT, "This is not a Tacit protocol.")
+        try:
+            target = dict(data["target"])
+            if "classes" in target:
+                target["classes"] = tuple(target["classes"])
+            schema = None if data["schema"] is None else Schema.from_dict(data["schema"])
+            fields = {k: data[k] for k in ("columns", "epsilon", "delta", "surrogate", "calibration", "purpose")}
+            made = cls(target=Target(**target), numbers=InputNumbers(**data["numbers"]), schema=schema, **fields)
+        except (KeyError, TypeError) as error:
+            raise ValueError("This protocol is incomplete or malformed.") from error
+        if made.fingerprint != data.get("fingerprint"):
+            refuse("This protocol was changed after it was written: its fingerprint does not match.")
+        return made
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON to a file."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Protocol:
+        """Read a protocol file."""
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise ValueError("This is not a Tacit protocol: it is not text.") from error
+
+
+def _facts(columns: int, count: int, clip: float, constant: float, target: Target) -> Facts:
+    check(target.classes is None or len(target.classes) == 2, "Input perturbation learns two classes, or a number.")
+    loss: Loss = Squared(1.0) if target.classes is None else Logistic()
+    reach = float(np.hypot(clip, constant))
+    return Facts(count, columns + (1 if constant else 0), 1, reach, loss, bool(constant), constant)
+
+
+def _targets(labels: Any, target: Target) -> Array:
+    """Targets scaled to [-1, 1] as the estimators do it."""
+    if target.classes is not None:
+        known = np.unique(np.asarray(target.classes))
+        check(np.isin(labels, known).all(), "A label is not among the protocol's classes.")
+        return np.asarray(np.where(labels == known[1], 1.0, -1.0))
+    low, high = float(target.lower or 0.0), float(target.upper or 0.0)
+    centre, half = 0.5 * (low + high), 0.5 * (high - low)
+    values = np.asarray(labels, dtype=np.float64)
+    check(np.isfinite(values).all(), "A target is not a finite number.")
+    return np.asarray((np.clip(values, low, high) - centre) / half)
