@@ -21,17 +21,25 @@ def each(function: Callable[..., dict], jobs: Iterable[tuple], workers: int, tit
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))  # read by the libraries of the new processes when they load
     try:
-        with ProcessPoolExecutor(max(1, workers), mp_context=multiprocessing.get_context("spawn")) as executor:
+        executor = ProcessPoolExecutor(max(1, workers), mp_context=multiprocessing.get_context("spawn"))
+        try:
             futures = [executor.submit(function, *job) for job in jobs]
             for done, future in enumerate(as_completed(futures), 1):
                 row = future.result()
-                words = row.get("note") or f"{row['mean']:.4f} in {row['seconds']:.2f} CPU s a fit"
-                keys = ("data", "adjacency", "method", "multiclass", "epsilon")
-                progress(f"{title} {done}/{len(jobs)}: {' '.join(str(row[k]) for k in keys if k in row)}: {words}")
+                progress(f"{title} {done}/{len(jobs)}: {_words(row)}")
                 yield row
+        finally:
+            executor.shutdown(cancel_futures=True)
     finally:
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _words(row: dict) -> str:
+    named = " ".join(str(row[key]) for key in ("data", "adjacency", "method", "multiclass", "epsilon") if key in row)
+    if "note" in row:
+        return f"{named}: {row['note']}, {row['why']}"
+    return f"{named}: {row['mean']:.4f} ± {row['std']:.4f}, {row['seeds']} seeds, {row['seconds']:.2f} CPU s a fit"

@@ -36,14 +36,15 @@ def budget_for(mechanism, epsilon, delta, adjacency):
     return Budget(epsilon, 0.0 if pure else delta, adjacency)
 
 
+REPLACE_ONLY = ("dp-sgd-subset", "output-wu-2017", "output-wu-2017-strong", "input")
+"""Methods whose analysis does not cover add-remove neighbours."""
+CENTRAL = [name for name in METHODS if name != "input"]
+"""The methods of a curator who holds the records; input perturbation has several parties, and tests of its own."""
+
+
 def covers(name, adjacency):
     """Whether a method's analysis covers the adjacency."""
-    return adjacency == "replace-one" or name not in ("dp-sgd-subset", "output-wu-2017", "output-wu-2017-strong")
-
-
-def neighbour_names(adjacency):
-    """The pairs of METHODS names that cover an adjacency."""
-    return [name for name in METHODS if covers(name, adjacency)]
+    return adjacency == "replace-one" or name not in REPLACE_ONLY
 
 
 # --- the exact privacy loss in one dimension ----------------------------------------------------------------------
@@ -251,6 +252,12 @@ def replay_violations(events, first, second, adjacency):
             moved = float(np.linalg.norm(one.values - two.values)) / one.scale
             if limit is not None and not moved <= limit:
                 found.append(f"release {index}: moved by {moved:.6g} noise scales, declared {limit:.6g}")
+    counted = sum(getattr(event, "count", len(first)) for event in events)
+    if not found and len(first) > counted:  # one event for many releases (individual accounting): they move together
+        joint = math.hypot(*(np.linalg.norm(a.values - b.values) / a.scale for a, b in zip(first, second, strict=True)))
+        limit = declared(events, first[0], adjacency)
+        if not joint <= limit:
+            found.append(f"all releases together moved by {joint:.6g} noise scales, declared {limit:.6g}")
     return found
 
 

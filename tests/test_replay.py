@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from oracles import covers, declared, largest_move, record_fit, replay_fit, replay_violations
+from oracles import CENTRAL, covers, declared, largest_move, record_fit, replay_fit, replay_violations
 
 import tacit.mechanisms.objective as objective_module
 from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError
@@ -27,6 +27,7 @@ ESTIMATORS = {
 SMALLER = {
     "dp-sgd": GradientPerturbation(Poisson(0.3), steps=20),
     "dp-sgd-subset": GradientPerturbation(Subset(8), steps=20),
+    "dp-lssgd": GradientPerturbation(Poisson(0.3), steps=20, smoothing=2.0),
     "bassily-2014": GradientPerturbation(Poisson(0.1), steps=40, momentum=0.0, schedule="inverse-root"),
     "song-2013": GradientPerturbation(Disjoint(), "sphere", steps=5),
 }
@@ -80,7 +81,7 @@ def supported(kind, method):
 CASES = [
     (kind, method, adjacency)
     for kind in ESTIMATORS
-    for method in METHODS
+    for method in CENTRAL
     for adjacency in ADJACENCIES
     if supported(kind, method) and covers(method, adjacency)
 ]

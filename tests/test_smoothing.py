@@ -27,7 +27,7 @@ from tacit.smoothing import (
     smooth_weights,
 )  # fmt: skip
 from tacit.solvers.descent import SECOND, TINY, Descent
-from tacit.types import Budget
+from tacit.types import Budget, Facts
 
 SIGMAS = (0.0, 1e-6, 0.5, 1.0, 3.0, 10.0, 100.0)
 
@@ -85,11 +85,11 @@ def test_smoothing_keeps_the_mean_and_the_shape(rng):
 
 def test_parameter_matrices_follow_the_order_of_a_linear_layer(rng):
     weights = rng.normal(size=(6, 3))  # five features, an intercept, three outputs
-    layer, bias = weights[:5].T, weights[5]  # a PyTorch layer: weight (outputs, features), bias (outputs,)
-    expected_weight = np.linalg.solve(matrix(15, 2.0), layer.ravel()).reshape(3, 5)
-    expected_bias = np.linalg.solve(matrix(3, 2.0), bias)
+    layer = weights[:5].T  # the weight of a PyTorch layer: (outputs, features)
+    expected = np.linalg.solve(matrix(15, 2.0), layer.ravel()).reshape(3, 5)
     smoothed = smooth_weights(weights, 2.0, intercept=True)
-    assert smoothed == pytest.approx(np.vstack([expected_weight.T, expected_bias]), abs=1e-12)
+    assert smoothed[:5] == pytest.approx(expected.T, abs=1e-12)
+    assert np.array_equal(smoothed[5], weights[5])  # the intercepts of classes are not neighbours
     assert smooth_weights(weights, 2.0, intercept=False) == pytest.approx(
         np.linalg.solve(matrix(18, 2.0), weights.T.ravel()).reshape(3, 6).T, abs=1e-12
     )
@@ -277,3 +277,18 @@ def test_methods_by_name_have_the_guarantee_of_the_unsmoothed_descent(name, rng)
     assert model.guarantee_.status == "proven"
     assert model.guarantee_.verify() <= 1.0 * (1 + 1e-6)
     assert METHODS[name].mechanism.smoothing > 0
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(4)], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_the_rules_do_not_depend_on_the_unit_of_the_rows(loss, optimizer):
+    """Rows ten times as long need weights a tenth as large: SGD's step falls by 100 and Adam's by 10."""
+    steps, clips = [], []
+    for radius in (1.0, 10.0):
+        facts = Facts(5000, 20, 4 if loss.coupled else 1, radius, loss)
+        mechanism = GradientPerturbation(smoothing=1.0, optimizer=optimizer)
+        plan = mechanism.calibrate(Budget(0.5, 1e-5), facts, None, "proven")
+        steps.append(plan.descent.step)
+        clips.append(plan.clip)
+    assert clips[1] == pytest.approx(10 * clips[0])
+    assert steps[0] == pytest.approx((100 if optimizer == "sgd" else 10) * steps[1], rel=1e-6)

@@ -195,7 +195,8 @@ def objective_delta(event: Objective, epsilon: float, adjacency: Adjacency) -> f
 def _convex_deltas(squares: Array, epsilon: float) -> Array:
     """A convex majorant of mu^2 -> delta_Gauss(epsilon; mu), for epsilon > 0.
 
-    The function is convex up to ``mu^2 = 2 (sqrt(1 + epsilon^2) - 1)`` and concave after, where its tangent continues it.
+    The function is convex up to ``mu^2 = 2 (sqrt(1 + epsilon^2) - 1)`` and concave after, where its tangent continues
+    it.
     """
     bend = 2 * (math.sqrt(1 + epsilon**2) - 1)
     mu = np.sqrt(np.clip(squares, 1e-300, bend))
@@ -212,8 +213,9 @@ ROUNDING_TAIL = 1e-12
 def input_convexity(event: InputMinimum) -> float:
     """Lambda: a lower bound, but for probability ``tail``, on the eigenvalues of the others' noisy moments plus ridge.
 
-    Off the span of the n - 1 rows' columns, n - 1 - d rows of pure noise are left, whatever the rows were; their smallest
-    singular value is at least ``row_scale (sqrt(n-1-d) - sqrt(d) - sqrt(2 log(1/tail)))`` (Davidson & Szarek 2001).
+    Off the span of the n - 1 rows' columns, n - 1 - d rows of pure noise are left, whatever the rows were; their
+    smallest singular value is at least ``row_scale (sqrt(n-1-d) - sqrt(d) - sqrt(2 log(1/tail)))`` (Davidson & Szarek
+    2001).
     """
     d = event.features
     free = math.sqrt(max(event.records - 1 - d, 0)) - math.sqrt(d) - math.sqrt(2 * math.log(1 / event.tail))
@@ -431,7 +433,9 @@ def _shuffled(event: Shuffled, adjacency: Adjacency) -> _Curve:
 
 
 def _local(events: tuple[Event, ...], kinds: set[type[Event]], adjacency: Adjacency) -> _Curve | None:
-    """The price of what people perturbed themselves; None for other events."""
+    """The price of what people perturbed themselves, and of papers' claims; None for other events."""
+    if len(events) == 1 and isinstance(events[0], Claimed):
+        return _claimed(events[0], adjacency)
     if len(events) == 1 and isinstance(events[0], Shuffled):
         return _shuffled(events[0], adjacency)
     if kinds <= {Gaussian, Response} and Response in kinds:
@@ -450,8 +454,6 @@ def _relation(adjacency: Adjacency) -> Any:
 def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     kinds = {type(event) for event in events}
     noises = {event.noise for event in events if isinstance(event, Objective)}
-    if len(events) == 1 and isinstance(events[0], Claimed):
-        return _claimed(events[0], adjacency)
     if kinds == {Gaussian}:
         return _gdp(_mu(events, adjacency))
     local = _local(events, kinds, adjacency)

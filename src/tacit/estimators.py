@@ -142,9 +142,9 @@ class _PrivateClassifier(ClassifierMixin, _PrivateLinear):  # type: ignore[misc]
         count, budget = len(self.classes_), self._budget(len(codes))
         loss = self._loss(count, budget, len(codes), X.shape[1] + bool(self.fit_intercept))
         if count == 2:
-            targets, outputs = 2.0 * codes - 1.0, 1
+            targets, outputs = np.asarray(2.0 * codes - 1.0, dtype=np.float64), 1
         elif loss.coupled:
-            targets, outputs = codes, count
+            targets, outputs = codes.astype(np.float64), count
         else:
             targets, outputs = np.where(codes[:, None] == np.arange(count), 1.0, -1.0), count
         self.coef_ = self._train(X, targets, loss, outputs, budget, note)
@@ -162,21 +162,20 @@ class _PrivateClassifier(ClassifierMixin, _PrivateLinear):  # type: ignore[misc]
         return np.asarray(self.classes_[picked])
 
 
-def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], Array, tuple[str, ...]]:
+def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.int32], tuple[str, ...]]:
     """Class numbers, and what has to be assumed about the label set."""
+    known = np.unique(np.asarray(y if classes is None else classes))
+    codes = np.minimum(np.searchsorted(known, y), len(known) - 1).astype(np.int32)
     if classes is None:
-        known, codes = np.unique(y, return_inverse=True)
         note = ("the set of labels is public (it was taken from y; pass classes= to declare it)",)
     else:
-        known = np.unique(np.asarray(classes))
-        codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
         check(
             np.array_equal(known[codes], np.asarray(y)),
             "A label in y is not among classes. Add it to classes, or drop those records before fitting.",
         )
         note = ("the set of labels was declared",)
     check(len(known) >= 2, "Expected at least two classes; y holds one class only. Declare them with classes=.")
-    return known, codes.astype(np.float64), note
+    return known, codes, note
 
 
 class LogisticRegression(_PrivateClassifier):
@@ -329,7 +328,9 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
         X, y = self._rows(X, y)
         check(np.issubdtype(np.asarray(y).dtype, np.number), "Expected numbers as targets.")
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
-        targets = (np.clip(np.asarray(y, dtype=np.float64), low, high) - centre) / half
+        targets = np.clip(np.asarray(y, dtype=np.float64), low, high)
+        targets -= centre
+        targets /= half
         coefficients = self._train(
             X, targets, Squared(1.0), 1, self._budget(len(targets)), (f"targets clipped to [{low:g}, {high:g}]",)
         )

@@ -142,7 +142,8 @@ class Objective:
 class Claimed:
     """A release that a paper calls (epsilon, delta)-private, without an analysis that anyone can price.
 
-    Accountants repeat the claim, for replace-one neighbours only; whether it holds is said by the status of the theorem.
+    Accountants repeat the claim, for replace-one neighbours only; whether it holds is said by the status of the
+    theorem.
     """
 
     epsilon: float
@@ -160,8 +161,9 @@ class InputMinimum:
     """The minimiser over the ball of radius eta of a quadratic whose terms were perturbed by those who gave them.
 
     ``records`` submissions (q + u, p - r) with ||q|| <= ``row``, ||p|| <= ``cross``, u of standard deviation
-    ``row_scale`` a coordinate, and all r together of standard deviation ``scale``; ``ridge`` (Delta_in, of either sign)
-    is added to the quadratic. ``tail`` is the probability given to each of two rare events (:func:`tacit.accounting.input_delta`).
+    ``row_scale`` a coordinate, and all r together of standard deviation ``scale``; ``ridge`` (Delta_in, of either
+    sign) is added to the quadratic. ``tail`` is the probability given to each of two rare events
+    (:func:`tacit.accounting.input_delta`).
     """
 
     features: int
@@ -243,5 +245,10 @@ def from_dict(data: dict[str, Any]) -> Event:
     )
     if "sensitivity" in fields:
         fields["sensitivity"] = Sensitivity(**fields["sensitivity"])
+        numbers = [v for v in dataclasses.asdict(fields["sensitivity"]).values() if v is not None]
+    else:
+        numbers = []
+    numbers += [fields[f.name] for f in dataclasses.fields(kind) if f.type in ("int", "float")]
+    check(all(type(v) in (int, float) for v in numbers), "Expected numbers in an event where it has numbers.")
     event: Event = kind(**fields)
     return event

@@ -101,7 +101,11 @@ class Guarantee:
             fields = {f.name: content[f.name] for f in dataclasses.fields(cls)}
             fields["epsilon"] = math.inf if fields["epsilon"] is None else float(fields["epsilon"])
             fields["events"] = tuple(events.from_dict(event) for event in fields["events"])
-            fields["assumptions"] = tuple(fields["assumptions"])
+            fields["assumptions"] = tuple(str(word) for word in fields["assumptions"])
+            check(type(fields["delta"]) in (int, float) and 0 <= fields["delta"] < 1, "Expected 0 <= delta < 1.")
+            check(type(fields["records"]) is int and fields["records"] >= 0, "Expected a number of records.")
+            check(fields["adjacency"] in ADJACENCIES, "Expected a known adjacency.")
+            check(isinstance(fields["theorem"], str), "Expected the name of a theorem.")
             return cls(**fields)
         except (KeyError, TypeError, ValueError) as error:
             raise PrivacyError("This guarantee is incomplete or malformed; it cannot be checked.") from error

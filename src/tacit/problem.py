@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.checks import check
-from tacit.rows import row_norms, row_scales
+from tacit.rows import clip_rows
 from tacit.types import Array, Facts, Loss
 
 Admit = Callable[[slice, Array], Array]
@@ -65,14 +65,12 @@ class Records:
         Edges: entries are first cut at +-1e100, so that no product overflows.
         """
         check(matrix.shape[0] == targets.shape[0], "Expected as many targets as rows.")
-        lengths = row_norms(matrix)
-        if lengths.size and lengths.max() > HUGE:  # beyond it products with weights overflow
+        if _largest(matrix) > HUGE:  # beyond it products with weights overflow
             matrix = matrix.copy()
-            entries: Any = getattr(matrix, "data") if sparse.issparse(matrix) else matrix
+            entries = matrix.data if hasattr(matrix, "indptr") else matrix
             np.clip(entries, -HUGE, HUGE, out=entries)
-            lengths = row_norms(matrix)
-        scales = row_scales(matrix, clip)
-        norms = np.sqrt(np.minimum(lengths * scales, clip) ** 2 + intercept**2)
+        scales, norms = clip_rows(matrix, clip)
+        np.hypot(norms, intercept, out=norms)
         return cls(matrix, targets.reshape(len(targets), -1), scales, norms, intercept, clip)
 
     @property
@@ -150,6 +148,13 @@ class Records:
             return dense
         side = self.intercept * np.asarray(block.T @ scaled).reshape(-1, 1)
         return np.block([[dense, side], [side.T, np.array([[self.intercept**2 * curves.sum()]])]])
+
+
+def _largest(matrix: Any) -> float:
+    """Largest absolute entry, without a temporary of the matrix's size."""
+    thin = bool(sparse.issparse(matrix))
+    entries = matrix.data if thin else matrix
+    return max(float(entries.max()), -float(entries.min())) if entries.size else 0.0
 
 
 def _csr_rows(matrix: Any, rows: slice) -> Any:

@@ -34,14 +34,21 @@ def row_scales(X: Any, clip: float) -> Array:
 
     Edges: a zero row has s_i = 1; NaN or infinity in X raise; float32 rows are to be multiplied in float64.
     """
+    return clip_rows(X, clip)[0]
+
+
+def clip_rows(X: Any, clip: float) -> tuple[Array, Array]:
+    """The multipliers of :func:`row_scales`, and the norms min(||x_i||, clip) of the clipped rows, in one pass."""
     limit = check_positive("clip", clip)
     mantissas, exponents = _row_sizes(X)
     limit *= 1 - (X.shape[1] + 8) * 2.0**-52
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        scales: Array = np.ldexp(limit / mantissas, -exponents)
+        scales: Array = np.divide(limit, mantissas)
+        np.ldexp(scales, -exponents, out=scales)
+        norms: Array = np.ldexp(mantissas, exponents, out=mantissas)
     # A scale for a row beyond 1e140 may be denormal, where rounding is coarse: take the neighbour towards zero.
     np.nextafter(scales, 0.0, out=scales, where=exponents != 0)
-    return np.minimum(scales, 1.0, out=scales)
+    return np.minimum(scales, 1.0, out=scales), np.minimum(norms, clip, out=norms)
 
 
 def _row_sizes(X: Any) -> tuple[Array, NDArray[np.intc]]:

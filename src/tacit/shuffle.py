@@ -1,8 +1,9 @@
 r"""Amplification by shuffling: what many local releases cost once nobody knows whose is whose.
 
-Each of n people releases something that is epsilon_0-private by itself. With probability ``e^{-epsilon_0}`` a release is
-a clone of the differing person's: it says nothing about its owner. The number C of clones is Bin(n - 1, e^{-epsilon_0}),
-A ~ Bin(C, 1/2) of them look like the one version, and the two neighbours are at most as far apart as the laws of
+Each of n people releases something that is epsilon_0-private by itself. With probability ``e^{-epsilon_0}`` a release
+is a clone of the differing person's: it says nothing about its owner. The number C of clones is Bin(n - 1,
+e^{-epsilon_0}), A ~ Bin(C, 1/2) of them look like the one version, and the two neighbours are at most as far apart as
+the laws of
 
 .. math:: (A + \Delta,\; C - A + 1 - \Delta) \quad\text{and}\quad (A + 1 - \Delta,\; C - A + \Delta),
           \qquad \Delta \sim \mathrm{Bern}\left(\tfrac{e^{\epsilon_0}}{1 + e^{\epsilon_0}}\right).

@@ -51,15 +51,16 @@ def smooth_weights(weights: Array, sigma: float, intercept: bool) -> Array:
     """Smooth a parameter matrix of shape (features, outputs) in the paper's order.
 
     The paper flattens each parameter tensor of its model row by row, and a linear layer's weight has the shape
-    (outputs, features): so all features of the first output come first. Its bias is a tensor of its own; here that is
-    the last row, when there is an intercept.
+    (outputs, features): so all features of the first output come first. The intercept (the last row, when there is
+    one) holds one number for each output, and outputs have no order: it is left alone, where the paper's code would
+    smooth it as a tensor of its own (which costs a point of accuracy on MNIST at epsilon = 0.1).
 
     Edges: sigma = 0 gives the matrix back, bit for bit.
     """
     if check_smoothing(sigma) == 0:
         return weights
     rows = len(weights) - int(intercept)
-    return np.vstack([smooth(weights[:rows].T, sigma).T, smooth(weights[rows:], sigma)])
+    return np.vstack([smooth(weights[:rows].T, sigma).T, weights[rows:]])
 
 
 def gamma_sum(size: int, sigma: float) -> float:

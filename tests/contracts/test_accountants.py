@@ -131,19 +131,18 @@ def two_row_delta(mu, phi, epsilon):
 
 
 def test_two_rows_that_are_not_parallel():
-    """Replace-one, two-sided: from epsilon >= mu^2/2 + sqrt(3) mu on parallel rows are worst; below, not always."""
+    """Replace-one, two-sided slopes: parallel rows are the worst, by proof from epsilon >= mu^2/2 + sqrt(3) mu on.
+
+    Below that the grid shows no exception either; nothing rests on it there, since the corners are used.
+    """
     angles = np.linspace(0, math.pi / 2, 31)
-    broken = 0
-    for mu in (0.01, 0.1, 0.5, 1.0, 2.0):
-        for factor in (1.0, 1.05, 1.5, 3.0):
+    for mu in (0.01, 0.1, 0.5, 1.0, 2.0, 4.0):
+        for factor in (0.02, 0.1, 0.3, 0.7, 1.0, 1.05, 1.5, 3.0):
             epsilon = factor * (mu**2 / 2 + math.sqrt(3) * mu)
             straight = two_row_delta(mu, 0.0, epsilon)
             assert straight == pytest.approx(accounting.chi_delta(mu, epsilon, 1), rel=1e-4)
             for phi in angles:
                 assert two_row_delta(mu, phi, epsilon) <= straight * (1 + 1e-6), (mu, factor, phi)
-        small = 0.3 * mu
-        broken += max(two_row_delta(mu, phi, small) for phi in angles) > 1.02 * two_row_delta(mu, 0.0, small)
-    assert broken == 5, "without the condition the one-direction formula is false"
 
 
 def test_corners_cover_two_rows_that_are_not_parallel():
@@ -306,14 +305,14 @@ def test_replacing_costs_at_least_as_much_as_adding(name):
         assert both[0] >= both[1]
 
 
-def test_more_noise_costs_less_and_more_rounds_cost_more():
-    for adjacency in ADJACENCIES:
-        by_scale = [accounting.epsilon((PoissonGaussian(1.0, s, 0.1, 20),), 1e-5, adjacency) for s in (0.7, 1.0, 3.0)]
-        by_count = [accounting.epsilon((PoissonGaussian(1.0, 1.0, 0.1, t),), 1e-5, adjacency) for t in (1, 10, 100)]
-        by_rate = [accounting.epsilon((PoissonGaussian(1.0, 1.0, q, 20),), 1e-5, adjacency) for q in (0.01, 0.1, 0.9)]
-        assert by_scale == sorted(by_scale, reverse=True)
-        assert by_count == sorted(by_count)
-        assert by_rate == sorted(by_rate)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_more_noise_costs_less_and_more_rounds_cost_more(adjacency):
+    def price(scale=2.0, rate=0.1, count=20):
+        return accounting.epsilon((PoissonGaussian(1.0, scale, rate, count),), 1e-5, adjacency)
+
+    assert price(scale=8.0) < price() < price(scale=1.5)
+    assert price(count=1) < price() < price(count=60)
+    assert price(rate=0.01) < price() < price(rate=0.5)
 
 
 EXTREMES = list(itertools.product((1e-9, 0.5, 1.0), (1e-3, 0.2, 1e5), (1, 10**6)))

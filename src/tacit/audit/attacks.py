@@ -136,7 +136,8 @@ def choose_event(
             best = Event(attack, float(edges[at]), "first" if order == "first" else "second", best.bound, float(shown[at]))
     if profile is not None:
         gap = above[0] - above[1]
-        at = int(np.argmax(gap))
+        near = np.flatnonzero(gap >= gap.max() - 0.7 / math.sqrt(len(one)))  # thresholds that are as good as the best, for all we know
+        at = int(near[len(near) // 2])
         errors = math.ceil((1 - gap[at]) * trials)
         expected = profile(float(advantage(errors, trials, error)))
         if expected > best.expected:

@@ -58,7 +58,7 @@ def _pull(data: Data) -> Array:
 
 
 def library(
-    adjacency: Adjacency, *, task: Task = "classification", records: int = 32, clip: float = 1.0, bound: float = 1.0, columns: int = 2
+    adjacency: Adjacency, *, task: Task = "classification", records: int = 16, clip: float = 1.0, bound: float = 1.0, columns: int = 2
 ) -> tuple[Pair, ...]:  # fmt: skip
     """The pairs that every audit tries, for rows of norm ``clip`` and targets within ``bound``.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.attacks import Event, choose_event, fit_attacks
+from tacit.audit.attacks import Attack, Event, choose_event, fit_attacks
 from tacit.audit.bounds import Profile, advantage, ceiling, clopper_pearson, gaussian_profile
 from tacit.audit.pairs import Data, Pair, Task, library
 from tacit.audit.result import AuditResult
@@ -23,11 +23,16 @@ from tacit.checks import check, check_positive
 from tacit.types import Array, Budget
 
 Progress = Callable[[str, float], None]
-TRAINING = 0.25
-"""Share of the runs that choose; the others are scored."""
+TRAINING, LEAST = 0.1, 500
+"""Share of the runs that choose, the others are scored; but at least so many a side choose, or a quarter where runs are few."""
 MOST_TRIALS = 400_000
 _FIRST = 24
 _CLEAR = 1.15
+
+
+def training_runs(trials: int) -> int:
+    """Runs that choose, of so many on a side."""
+    return min(max(int(TRAINING * trials), LEAST), trials // 4)
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class _Setting:
 
 def audit(
     train: Any, claimed: Budget, *, pairs: Sequence[Pair] | None = None, family: str | None = None, confidence: float = 0.999,
-    trials: int | None = None, seconds: float = 15.0, task: Task | None = None, records: int = 32, clip: float = 1.0, bound: float = 1.0,
+    trials: int | None = None, seconds: float = 15.0, task: Task | None = None, records: int = 16, clip: float = 1.0, bound: float = 1.0,
     loss: str = "logistic", regularization: float | None = None, intercept: float = 0.0, columns: int = 2, seed: int | None = None,
     name: str | None = None, progress: Progress | None = None,
 ) -> AuditResult:  # fmt: skip
@@ -66,7 +71,6 @@ def audit(
             regularization=regularization,
         )  # fmt: skip
     subject = subject_of(train, name)
-    given = pairs is not None
     chosen = tuple(pairs or library(
         claimed.adjacency, task=task or "classification", records=records, clip=clip, bound=bound, columns=columns
     ))  # fmt: skip
@@ -80,8 +84,7 @@ def audit(
     seed = secrets.randbits(48) if seed is None else seed
     setting = _Setting(claimed.delta, 1 - confidence, profile)
     run = _Run(subject, setting, claimed, start, seconds, trials, seed, progress or (lambda stage, part: None))
-    pair, event, training = run.choose(chosen, given)
-    return run.score(pair, event, training, family_name, name or subject.name, confidence)
+    return run.score(*run.choose(chosen), family_name, name or subject.name, confidence)
 
 
 class _Run:
@@ -104,85 +107,71 @@ class _Run:
     def elapsed(self) -> float:
         return time.perf_counter() - self.start
 
-    def choose(self, pairs: tuple[Pair, ...], given: bool) -> tuple[Pair, Event, tuple[float, int]]:
-        """The most promising pair, its event, and (seconds for one run, runs to score a side)."""
-        found: list[tuple[float, Pair, Array, Array]] = []
-        share = TRAINING * self.seconds / (len(pairs) + 1)
-        rate = 0.0
+    def choose(self, pairs: tuple[Pair, ...]) -> tuple[Pair, Event, int]:
+        """The most promising pair, its event, and the runs to score on each side."""
+        found: list[tuple[float, float, Pair, list[Array]]] = []
+        share = 0.3 * self.seconds / (len(pairs) + 1)
         for number, pair in enumerate(pairs):
-            self.progress(f"pair '{pair.name}'", number / (len(pairs) + 1) * TRAINING)
+            self.progress(f"pair '{pair.name}'", 0.3 * number / (len(pairs) + 1))
             began = time.perf_counter()
             sides = [self.draw(data, _FIRST) for data in (pair.first, pair.second)]
-            size = _FIRST
             spent = time.perf_counter() - began
-            most = self._most_training(len(pairs))
-            while size < most and (self.trials is not None or spent < 0.3 * share):
-                more = min(most - size, size if self.trials is None else most)
-                sides = [np.vstack([old, self.draw(data, more)]) for old, data in zip(sides, (pair.first, pair.second), strict=True)]
-                size += more
+            most = 20_000 if self.trials is None else max(_FIRST, training_runs(self.trials // 2) // len(pairs))
+            while len(sides[0]) < most and (self.trials is not None or 3 * spent < share):
+                more = min(most - len(sides[0]), most if self.trials is not None else len(sides[0]))
+                sides = self._more(pair, sides, more)
                 spent = time.perf_counter() - began
-            rate = max(spent / (2 * size), 1e-9)
-            event = self._promise(pair, sides[0], sides[1], self._affordable(rate))
-            found.append((event.expected, pair, sides[0], sides[1]))
-        _, pair, first, second = max(found, key=lambda entry: entry[0])
+            rate = max(spent / (2 * len(sides[0])), 1e-9)
+            event = self._promise(pair, sides, self._affordable(rate))
+            found.append((event.expected, rate, pair, sides))
+        _, rate, pair, sides = max(found, key=lambda entry: entry[0])
         target = self._affordable(rate)
-        wanted = int(TRAINING / (1 - TRAINING) * target)
-        if len(first) < wanted:
-            first, second = (
-                np.vstack([old, self.draw(data, wanted - len(old))]) for old, data in ((first, pair.first), (second, pair.second))
-            )
-        event = self._promise(pair, first, second, target)
-        return pair, event, (rate, self._enough(pair, first, second, event, target))
+        fitted = training_runs(self.trials // 2 if self.trials is not None else int(target / (1 - TRAINING)))
+        if len(sides[0]) < fitted:
+            sides = self._more(pair, sides, fitted - len(sides[0]))
+        event = self._promise(pair, sides, target)
+        return pair, event, self._enough(sides, event, target)
 
-    def _most_training(self, pairs: int) -> int:
-        if self.trials is None:
-            return 20_000
-        return max(_FIRST, int(TRAINING * self.trials / 2) if pairs == 1 else int(TRAINING * self.trials / 2 / (pairs + 1)))
+    def _more(self, pair: Pair, sides: list[Array], count: int) -> list[Array]:
+        return [np.vstack([old, self.draw(data, count)]) for old, data in zip(sides, (pair.first, pair.second), strict=True)]
 
     def _affordable(self, rate: float) -> int:
         """Runs to score on each side: what ``trials`` leaves, or what the time left pays for."""
         if self.trials is not None:
-            return max(50, int((1 - TRAINING) * self.trials / 2))
+            return max(10, self.trials // 2 - training_runs(self.trials // 2))
         left = max(self.seconds - self.elapsed(), 0.1 * self.seconds)
-        return int(np.clip(0.8 * (1 - TRAINING) * left / (2 * rate), 100, MOST_TRIALS // 2))
+        return int(np.clip(0.85 * (1 - TRAINING) * left / (2 * rate), 100, MOST_TRIALS // 2))
 
-    def _promise(self, pair: Pair, first: Array, second: Array, trials: int) -> Event:
+    def _promise(self, pair: Pair, sides: list[Array], trials: int) -> Event:
         """The best event: statistics fitted on one half of these runs, their thresholds chosen on the other."""
-        half = len(first) // 2
-        attacks = fit_attacks(first[:half], second[:half], pair.direction)
-        options = [
-            choose_event(
-                attack, first[half:], second[half:], trials=trials, delta=self.setting.delta, error=self.setting.error,
-                profile=self.setting.profile,
-            )
-            for attack in attacks
-        ]  # fmt: skip
-        return max(options, key=lambda event: event.expected)
+        half = len(sides[0]) // 2
+        attacks = fit_attacks(sides[0][:half], sides[1][:half], pair.direction)
+        return max((self._event(attack, sides, trials) for attack in attacks), key=lambda event: event.expected)
 
-    def _enough(self, pair: Pair, first: Array, second: Array, event: Event, most: int) -> int:
+    def _event(self, attack: Attack, sides: list[Array], trials: int) -> Event:
+        half, setting = len(sides[0]) // 2, self.setting
+        return choose_event(
+            attack, sides[0][half:], sides[1][half:], trials=trials, delta=setting.delta, error=setting.error,
+            profile=setting.profile,
+        )  # fmt: skip
+
+    def _enough(self, sides: list[Array], event: Event, most: int) -> int:
         """The fewest scored runs, doubling, that are expected to show a violation clearly; else all that are affordable."""
-        if self.trials is not None:
-            return most
-        half, count = len(first) // 2, 500
-        while count < most:
-            again = choose_event(
-                event.attack, first[half:], second[half:], trials=count, delta=self.setting.delta, error=self.setting.error,
-                profile=self.setting.profile,
-            )  # fmt: skip
-            if again.expected > _CLEAR * self.claimed.epsilon:
+        count = 500
+        while self.trials is None and count < most:
+            if self._event(event.attack, sides, count).expected > _CLEAR * self.claimed.epsilon:
                 return count
             count *= 2
         return most
 
     def score(
-        self, pair: Pair, event: Event, plan: tuple[float, int], family: str, name: str, confidence: float
+        self, pair: Pair, event: Event, trials: int, family: str, name: str, confidence: float
     ) -> AuditResult:
         """Fresh runs on the chosen pair, one count, one bound."""
-        _, trials = plan
         parts: list[tuple[Array, Array]] = []
         piece = max(1, -(-trials // 10))
         for done in range(0, trials, piece):
-            self.progress("scoring", TRAINING + (1 - TRAINING) * done / trials)
+            self.progress("scoring", 0.3 + 0.7 * done / trials)
             count = min(piece, trials - done)
             parts.append((event.attack.score(self.draw(pair.first, count)), event.attack.score(self.draw(pair.second, count))))
         first, second = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
@@ -227,5 +216,4 @@ def audit_samplers(
     seed = secrets.randbits(48) if seed is None else seed
     setting = _Setting(claimed.delta, 1 - confidence, profile)
     run = _Run(Local(), setting, claimed, time.perf_counter(), seconds, trials, seed, progress or (lambda stage, part: None))
-    chosen, event, plan = run.choose((pair,), given=True)
-    return run.score(chosen, event, plan, family or "", name, confidence)
+    return run.score(*run.choose((pair,)), family or "", name, confidence)

@@ -22,25 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.calibrate import smallest_scale
-from tacit.checks import check_count, check_positive
+from tacit.checks import check, check_count, check_positive
 from tacit.events import Event, Gaussian, Sensitivity
 from tacit.mechanisms import rules
 from tacit.mechanisms.samplers import Everyone
 from tacit.mechanisms.spending import Spent
 from tacit.noise import Source, add_gaussian, grid_slack
 from tacit.problem import Problem, rounding_slack
+from tacit.smoothing import check_smoothing, smooth_weights
 from tacit.solvers.descent import Average, Descent, Schedule
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 Rule = Literal["ration", "leave"]
-SHARE = 0.25
-"""B over steps * clip^2: what one record may spend, as a fraction of being at the clip in every step."""
-
-
-def portions(steps: int, front: float) -> Array:
-    """What part of its account a record may use in each step: ``a_t / sum_{s >= t} a_s`` with ``a_t = (1 - t/T)^front``."""
-    weights = (1.0 - np.arange(steps) / steps) ** front
-    return np.asarray(weights / np.cumsum(weights[::-1])[::-1])
 
 
 class Account:
@@ -55,9 +48,8 @@ class Account:
     than the exact square of its part, and the exact sum of these stays within ``limit``.
     """
 
-    def __init__(self, records: int, portions: Array, limit: float, up: float, rule: Rule) -> None:
-        self.portions, self.limit, self.up, self.rule = iter(portions), limit, up, rule
-        self.portion = float(next(self.portions))
+    def __init__(self, records: int, steps: int, limit: float, up: float, rule: Rule) -> None:
+        self.remaining, self.limit, self.up, self.rule = steps, limit, up, rule
         self.spent: Array = np.zeros(records)
         self.whole: NDArray[np.intp] = np.zeros(records, dtype=np.intp)
 
@@ -66,7 +58,7 @@ class Account:
         wanted = self.up * squares
         allowed = np.maximum(self.limit - self.spent[rows], 0.0)
         if self.rule == "ration":
-            allowed *= self.portion
+            allowed /= self.remaining
         whole = np.asarray(wanted <= allowed, dtype=np.bool_)
         part = np.sqrt(allowed / np.maximum(wanted, allowed)) if self.rule == "ration" else 0.0
         self.spent[rows] += np.where(whole, wanted, allowed if self.rule == "ration" else 0.0)
@@ -74,8 +66,8 @@ class Account:
         return np.asarray(np.where(whole, 1.0, part))
 
     def close_step(self) -> None:
-        """Go on to the next step's portion."""
-        self.portion = float(next(self.portions, 0.0))
+        """One step less is left."""
+        self.remaining -= 1
 
 
 @dataclass(frozen=True)
@@ -90,21 +82,22 @@ class IndividualPlan:
     decay: float
     factor: float
     rule: Rule
-    front: float
     events: tuple[Event, ...]
     theorem: str
     assumptions: tuple[str, ...]
+    smoothing: float = 0.0
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Descend; extras hold ``spent``, each record's own account, which is for the curator and not private."""
         facts, steps = problem.facts, self.descent.steps
         up = 1.0 + (facts.features + steps + 64) * 2.0**-50
-        account = Account(facts.records, portions(steps, self.front), self.limit, up, self.rule)
+        account = Account(facts.records, steps, self.limit, up, self.rule)
 
         def gradient(weights: Array) -> Array:
             total = problem.admitted_gradient(weights, self.clip, account.admit)
             account.close_step()
-            return add_gaussian(total, self.scale, source) / self.divisor + self.decay * weights
+            noisy = add_gaussian(total, self.scale, source) / self.divisor + self.decay * weights
+            return smooth_weights(noisy, self.smoothing, facts.intercept)
 
         solution = self.descent.run(gradient, problem.start())
         mu = self.factor * np.sqrt(account.spent) / self.scale if self.scale else np.full(facts.records, math.inf)
@@ -115,11 +108,12 @@ class IndividualPlan:
 class Individual:
     """Noisy gradient descent with individual accounting. Whatever is None is chosen by a rule from public facts.
 
-    ``share`` sets the account of every record, ``B = share * steps * models * clip^2``. With ``rule='leave'`` a
+    ``share`` sets the account of every record, ``B = share * steps * models * clip^2``; None gives the noise that
+    plain noisy descent with its own clip would have (1/4 for the logistic loss). With ``rule='leave'`` a
     record at the clip in every step is in for that share of the steps and then out, a quieter one stays for longer.
     With ``rule='ration'`` nobody leaves: a record that needs more than its account allows has its gradient shrunk,
     never below ``sqrt(share) * clip``, the clip of plain noisy descent with the same noise. ``share = 1`` is plain
-    noisy descent.
+    noisy descent. Smoothing, momentum and averaging come after the noise, as in :class:`GradientPerturbation`.
 
     Guarantee: sqrt(B)/scale-GDP under add-remove, 2 sqrt(B)/scale under replace-one, on any data: also where every
     record exhausts its account. Edges: an infinite epsilon adds no noise, and the filter still works.
@@ -129,7 +123,6 @@ class Individual:
     steps: int | None = None
     share: float | None = None
     rule: Rule = "ration"
-    front: float = 0.0
     clip: float | None = None
     step: float | None = None
     momentum: float | None = None
@@ -137,6 +130,11 @@ class Individual:
     average: Average | None = None
     radius: float = math.inf
     site: Site = "gradient"
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        check(self.rule in ("ration", "leave"), f"Expected rule={self.rule!r} to be 'ration' or 'leave'.")
+        check_smoothing(self.smoothing)
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Nothing of the loss: clipping bounds every record's gradient."""
@@ -150,16 +148,16 @@ class Individual:
         """Steps, clip and account by rule, noise by exact price, then the step size by rule."""
         base = rules.descent(budget, facts, Everyone(), "gaussian")
         steps = check_count("steps", base.steps if self.steps is None else self.steps)
-        share = check_positive("share", SHARE if self.share is None else self.share)
         longest = facts.radius * facts.loss.lipschitz
         clip = min(self.clip or longest, longest)
+        share = min(1.0, check_positive("share", (base.clip / clip) ** 2 if self.share is None else self.share))
         rule = rules.DescentRule(
             steps, base.clip, base.momentum if self.momentum is None else self.momentum, self.schedule or base.schedule,
             self.average or base.average,
         )  # fmt: skip
         norm = clip * math.sqrt(facts.models)
-        # A hair above a whole number of full steps, so that rounding the charge up does not cost a record its last one.
-        limit = norm**2 * max(1, round(min(share, 1.0) * steps)) * (1 + 1e-9)
+        # A hair more, so that rounding the charge up does not cost a record the last of a whole number of full steps.
+        limit = norm**2 * max(1.0, share * steps) * (1 + 1e-9)
         arithmetic = norm * rounding_slack(facts)
 
         def released(scale: float) -> tuple[Event, ...]:
@@ -168,13 +166,14 @@ class Individual:
 
         scale = smallest_scale(released, budget, guess=math.sqrt(limit) / budget.epsilon)
         divisor = float(facts.records)
-        step = self.step or rules.step_size(facts, rule, scale, divisor, "gaussian", facts.models)
+        step = self.step or rules.step_size(facts, rule, scale, divisor, "gaussian", facts.models, self.smoothing)
         descent = Descent(steps, step, rule.momentum, rule.schedule, rule.average, self.radius)
+        factor = 1.0 if budget.adjacency == "add-remove" else 2.0
         words = (
             f"each record's gradient clipped to norm {clip:.6g}",
             f"{steps} steps; the squared norms of each record's own parts add up to at most {limit:.6g} ({self.rule})",
         )
         return IndividualPlan(
-            descent, clip, limit, scale, divisor, regularization or 0.0, 1.0 if budget.adjacency == "add-remove" else 2.0,
-            self.rule, self.front, released(scale) if scale else (), "individual", words,
+            descent, clip, limit, scale, divisor, regularization or 0.0, factor, self.rule,
+            released(scale) if scale else (), "individual", words, self.smoothing,
         )  # fmt: skip

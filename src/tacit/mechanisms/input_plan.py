@@ -60,22 +60,24 @@ class Setting:
         return self.surrogate.slope * math.hypot(self.clip, self.intercept)
 
 
-def proven(setting: Setting, budget: Budget, strong: float | None, record: float | None) -> InputNumbers:
+def proven(
+    setting: Setting, budget: Budget, strong: float | None, record: float | None, row_scale: float | None = None
+) -> InputNumbers:
     """The least noise that the repaired theorem allows; ``record`` asks for a record epsilon at the same delta.
 
     The row noise is half of what would disturb the model as much as the cross noise does, or what the record's epsilon
     needs. Lambda balances its own bias against the noise, for rows that spread evenly: public facts only.
     """
     tail, root = 0.05 * budget.delta, math.sqrt(setting.cohort)
-    least = 0.0
-    row_scale = 0.5 * QUIET * setting.row
+    least, mu = 0.0, math.inf
+    fixed, start = row_scale is not None, row_scale or 0.5 * QUIET * setting.row
     if record is not None:
         mu = gaussian_mu(check_positive("record_epsilon", record), budget.delta) * (1 - 1e-5)
-        row_scale = math.sqrt(8 * setting.surrogate.curvature) * setting.clip / mu
+        start = math.sqrt(8 * setting.surrogate.curvature) * setting.clip / mu
         least = math.sqrt(8) * setting.cross / mu
 
     def fitted(share: float) -> InputNumbers:
-        noise, scale = 0.0, row_scale
+        noise, scale = 0.0, start
         for _ in range(2):
             probe = setting.numbers(scale, 1.0, 1.0, tail).minimum(setting.cohort)
             chosen = accounting.input_row(probe) ** 2 / math.expm1(share * budget.epsilon) if strong is None else strong
@@ -85,14 +87,17 @@ def proven(setting: Setting, budget: Budget, strong: float | None, record: float
             )  # fmt: skip
             found = setting.numbers(scale, max(noise, least * root), chosen, tail)
             if record is not None:
+                return _spare(found, mu)
+            if fixed:
                 break
             scale = min(0.5 * noise / (setting.radius * root), QUIET * setting.row)
         return found
 
     def loss(numbers: InputNumbers) -> float:
         spread = setting.cohort * setting.row**2 / (4 * setting.features)
-        noise = setting.features * numbers.noise_scale(setting.cohort) ** 2
-        return numbers.regularization * setting.radius**2 / 8 + noise / (2 * (numbers.regularization + spread))
+        noise = setting.features * numbers.noise_scale(setting.cohort) ** 2 / (numbers.regularization + spread)
+        polish = setting.features * numbers.hidden(setting.cohort).scale ** 2 * spread
+        return numbers.regularization * setting.radius**2 / 8 + (noise + polish) / 2
 
     if strong is not None:
         return fitted(0.0)
@@ -107,8 +112,15 @@ def proven(setting: Setting, budget: Budget, strong: float | None, record: float
     return min(candidates, key=loss)
 
 
+def _spare(numbers: InputNumbers, mu: float) -> InputNumbers:
+    """The same cross noise, and only as much row noise as the record's mu still needs: less noise is less to hide."""
+    used = 2 * numbers.slope * numbers.clip / numbers.cross_scale
+    left = math.sqrt(max(mu**2 - used**2, 0.5 * mu**2))
+    return replace(numbers, row_scale=min(numbers.row_scale, 2 * math.sqrt(numbers.curvature) * numbers.clip / left))
+
+
 def published(setting: Setting, budget: Budget, strong: float | None) -> InputNumbers:
-    """Algorithm 1 and Theorem 1 as published; ``strong`` is the paper's Delta (None: as in its Theorem 2, eta for the norm)."""
+    """Algorithm 1 and Theorem 1 as published; ``strong`` is the paper's Delta (None: that of its Theorem 2)."""
     n, d = setting.cohort, setting.features
     smooth = setting.row**2
     lipschitz = smooth * setting.radius + setting.cross
@@ -128,7 +140,11 @@ def published(setting: Setting, budget: Budget, strong: float | None) -> InputNu
 
 
 def corollary_1(numbers: InputNumbers, delta: float) -> tuple[float, float]:
-    """The record's (epsilon, delta) as Corollary 1 states it: ``2 c sqrt(n) (lambda/sigma_u + zeta/sigma_b)`` at 2 delta."""
+    """The record's (epsilon, delta) by Corollary 1: ``2 c sqrt(n) (lambda/sigma_u + zeta/sigma_b)`` at 2 delta: false.
+
+    It applies the classical Gaussian formula, which holds for epsilon < 1, at an epsilon of hundreds, where the exact
+    value grows with the square of mu. It is kept to show by how much it is off.
+    """
     reach = math.hypot(numbers.clip, numbers.intercept)
     smooth = numbers.curvature * reach**2
     lipschitz = smooth * numbers.radius + numbers.slope * reach
@@ -185,7 +201,8 @@ class InputPlan:
 def plan_of(numbers: InputNumbers, setting: Setting, budget: Budget, calibration: Calibration, count: int) -> InputPlan:
     """The plan of ``count`` contributors, with its events and its words."""
     words = [
-        f"quadratic loss '{setting.surrogate.name}', weights within {setting.radius:.6g}, calibrated for {setting.cohort:,} contributors",
+        f"quadratic loss '{setting.surrogate.name}', weights within {setting.radius:.6g}, "
+        f"calibrated for {setting.cohort:,} contributors",
         f"each record perturbed by its owner: row noise {numbers.row_scale:.6g}, cross noise {numbers.cross_scale:.6g}",
     ]
     events: tuple[Event, ...] = numbers.events(count)
@@ -201,7 +218,7 @@ def plan_of(numbers: InputNumbers, setting: Setting, budget: Budget, calibration
 
 @dataclass(frozen=True)
 class InputPerturbation:
-    """Input perturbation for quadratic losses. ``radius`` eta (None: by rule); ``record_epsilon`` what contributors ask for.
+    """Input perturbation. ``radius`` eta (None: by rule); ``record_epsilon`` what contributors ask for themselves.
 
     ``surrogate`` is the logistic loss's stand-in: 'least-squares' or 'paper'. ``cohort`` None is the number of records.
     """
@@ -215,7 +232,10 @@ class InputPerturbation:
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """One score, and a loss that is quadratic or has a quadratic stand-in."""
         if facts.loss.name not in RADIUS or facts.outputs > 1:
-            return "Input perturbation needs the squared loss, or the logistic loss of two classes. Use method='input-local'."
+            return (
+                "Input perturbation needs the squared loss, or the logistic loss of two classes. "
+                "Use method='input-local'."
+            )
         if self.record_epsilon is not None and calibration == "paper":
             return "The paper's noise leaves no choice of the record's epsilon. Use calibration='proven'."
         return ""
@@ -224,10 +244,12 @@ class InputPerturbation:
         """The public setting of a run."""
         name = "squared" if facts.loss.name == "squared" else self.surrogate
         check(name != "squared" or facts.loss.name == "squared", "Expected surrogate 'least-squares' or 'paper'.")
-        radius = RADIUS[facts.loss.name] / facts.radius if self.radius is None else check_positive("radius", self.radius)
+        reach = RADIUS[facts.loss.name] / facts.radius
+        radius = reach if self.radius is None else check_positive("radius", self.radius)
         clip = math.sqrt(facts.radius**2 - facts.constant**2)
         cohort = facts.records if self.cohort is None else self.cohort
-        return Setting(facts.features, cohort, clip, facts.constant, Surrogate.named(name, radius * facts.radius), radius)
+        loss = Surrogate.named(name, radius * facts.radius)
+        return Setting(facts.features, cohort, clip, facts.constant, loss, radius)
 
     def calibrate(
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
@@ -240,7 +262,7 @@ class InputPerturbation:
             return InputPlan(None, free, strong or 0.0, (), "input", ())
         if budget.adjacency != "replace-one":
             refuse("Input perturbation is analysed for replace-one neighbours only. Use adjacency='replace-one'.")
-        check(0 < budget.delta, "Input perturbation adds Gaussian noise: it needs delta > 0.")
+        check(budget.delta > 0, "Input perturbation adds Gaussian noise: it needs delta > 0.")
         if strong is not None:
             check(strong > 0, "Input perturbation needs regularization > 0; leave it out to have it chosen.")
         if calibration == "paper":

@@ -1,7 +1,8 @@
 """Exact sums of perturbed contributions: whole numbers, so that the order of adding never shows.
 
-A contribution is a pair of integer vectors (grid steps). The sums of ``q q^T`` and of ``p`` are kept as Python integers, which
-do not overflow: d (d + 3)/2 numbers, whatever the count. Merging two halves gives the very same sums as adding all at once.
+A contribution is a pair of integer vectors (grid steps). The sums of ``q q^T`` and of ``p`` are kept as Python
+integers, which do not overflow: d (d + 3)/2 numbers, whatever the count. Merging two halves gives the very same sums
+as adding all at once.
 """
 
 from __future__ import annotations
@@ -36,7 +37,12 @@ def gram(rows: Whole) -> NDArray[Any]:
         high = (block >> _LOW_BITS).astype(np.float64)
         low = (block & (2**_LOW_BITS - 1)).astype(np.float64)
         cross = high.T @ low
-        for product, shift in ((high.T @ high, 2 * _LOW_BITS), (cross, _LOW_BITS), (cross.T, _LOW_BITS), (low.T @ low, 0)):
+        for product, shift in (
+            (high.T @ high, 2 * _LOW_BITS),
+            (cross, _LOW_BITS),
+            (cross.T, _LOW_BITS),
+            (low.T @ low, 0),
+        ):
             total += product.astype(np.int64).astype(object) * (1 << shift)
     return total
 
@@ -78,6 +84,6 @@ class Sums:
         return cls(int(count), np.array(second, dtype=object), np.array(cross, dtype=object))
 
     def moments(self, row_step: float, cross_step: float) -> tuple[Array, Array]:
-        """The second moments and the cross sum as numbers; the steps are powers of two, so only one rounding is made."""
+        """The second moments and the cross sum as numbers; steps are powers of two, so only one rounding is made."""
         second = np.array([[float(v) for v in row] for row in self.second], dtype=np.float64)
         return second * row_step**2, np.array([float(v) for v in self.cross], dtype=np.float64) * cross_step

@@ -114,7 +114,8 @@ def step_size(
     """The step size on the mean gradient.
 
     The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way,
-    ``t scale sqrt(size) / (sqrt(steps) divisor)``, has a norm of 15 clips, or of 15 for each of several coupled scores.
+    ``t scale sqrt(size) / (sqrt(steps) divisor)``, moves a score by at most 18.75 clip/R, or by 17 for each of several
+    coupled scores: scores, and not weights, have a scale of their own, whatever the norm R of the rows.
     Smoothing leaves the part beta of the noise's square; half of that gain (on a logarithmic scale) goes into a longer
     time, ``beta^(-1/4)``. The step is kept below the stability limit of heavy-ball descent, 2 (1 + momentum)/curvature,
     with the curvature at equal scores, trace/directions. Adam divides by the noise that it sees: its step is multiplied
@@ -123,13 +124,13 @@ def step_size(
     length = facts.size if noise == "sphere" else math.sqrt(facts.size)
     shape = Descent(rule.steps, 1.0, rule.momentum, rule.schedule)
     weight = sum(shape.size(t) for t in range(rule.steps)) / (1 - rule.momentum)
-    stable = 1.8 * (1 + rule.momentum) / facts.radius**2
     left = beta(facts.size, smoothing)
     if not scale:
-        return 0.1 if optimizer == "adam" else stable / facts.loss.smoothness
-    goal = 15.0 * (facts.outputs if facts.loss.coupled else rule.clip)
+        return 0.1 if optimizer == "adam" else 1.8 * (1 + rule.momentum) / facts.curvature
+    goal = 17.0 * facts.outputs / facts.radius if facts.loss.coupled else 18.75 * rule.clip / facts.radius**2
     time = float(left**-0.25) * goal * math.sqrt(rule.steps) * divisor / (scale * length / math.sqrt(models))
-    step = min(stable * facts.loss.directions / facts.loss.trace, time / weight)
+    curvature = facts.radius**2 * facts.loss.trace / facts.loss.directions if facts.loss.coupled else facts.curvature
+    step = min(1.8 * (1 + rule.momentum) / curvature, time / weight)
     if optimizer == "adam":
         return step / (1 - rule.momentum) * math.sqrt(left) * scale / divisor
     return step

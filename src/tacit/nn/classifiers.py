@@ -126,7 +126,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """SGD with momentum or Adam, steps falling linearly to zero, and smoothing right before each step."""
         check(self.optimizer in ("sgd", "adam"), f"Expected optimizer={self.optimizer!r} to be 'sgd' or 'adam'.")
         if self.optimizer == "adam":
-            size = 0.002 if self.step is None else check_positive("step", self.step)
+            size = 0.005 if self.step is None else check_positive("step", self.step)
             chosen: Any = torch.optim.Adam(network.parameters(), lr=size, betas=(self.momentum, 0.999))
         else:
             size = 2.0 * (1 - self.momentum) if self.step is None else check_positive("step", self.step)
@@ -154,7 +154,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = math.prod(self.shape_)
         check(math.prod(values.shape[1:]) == math.prod(self.shape_), f"Expected records of shape {self.shape_}.")
         low, high = self._range()
-        scaled = 2.0 * (np.clip(values.astype(np.float32), low, high) - low) / (high - low) - 1.0
+        scaled = 2.0 * (np.clip(values, low, high).astype(np.float32) - low) / (high - low) - 1.0
         clean = np.nan_to_num(scaled, nan=0.0).astype(np.float32)
         return torch.from_numpy(np.ascontiguousarray(clean.reshape(len(values), *self.shape_)))
 

@@ -1,4 +1,4 @@
-"""Three parties: contributors who perturb their own record, a database that adds up, a model user who gets the model."""
+"""Three parties: contributors perturb their own record, a database adds up, a model user gets the model."""
 
 from tacit.protocol.database import Database, Receipt
 from tacit.protocol.protocol import Protocol

@@ -1,7 +1,7 @@
 """The database: sums of submissions, in one SQLite file (or in memory), one transaction a block.
 
-It keeps d^2 numbers and which submissions it has had, as intervals of (batch, row); never the submissions. A stop at any point
-leaves either all of a block or nothing of it. Several processes may add to one file.
+It keeps d^2 numbers and which submissions it has had, as intervals of (batch, row); never the submissions. A stop at
+any point leaves either all of a block or nothing of it. Several processes may add to one file.
 """
 
 from __future__ import annotations
@@ -190,15 +190,19 @@ class Database:
         breaks = np.flatnonzero(np.diff(added) != 1)
         starts = [int(v) for v in added[np.r_[0, breaks + 1]]]
         stops = [int(v) for v in added[np.r_[breaks, len(added) - 1]]]
-        before = self._base.execute("SELECT first FROM taken WHERE batch = ? AND last = ?", (batch, starts[0] - 1)).fetchone()
+        before = self._base.execute(
+            "SELECT first FROM taken WHERE batch = ? AND last = ?", (batch, starts[0] - 1)
+        ).fetchone()
         if before is not None:  # the next block of the same batch: lengthen its interval
             self._base.execute("UPDATE taken SET last = ? WHERE batch = ? AND first = ?", (stops[0], batch, before[0]))
             starts, stops = starts[1:], stops[1:]
-        self._base.executemany("INSERT INTO taken VALUES (?, ?, ?)", [(batch, a, b) for a, b in zip(starts, stops, strict=True)])
+        self._base.executemany(
+            "INSERT INTO taken VALUES (?, ?, ?)", [(batch, a, b) for a, b in zip(starts, stops, strict=True)]
+        )
         return fresh
 
     def merge(self, other: Database) -> Receipt:
-        """Add everything that another database of the same protocol holds: all of it, or, if anything is in both, nothing."""
+        """Add all that another database of the same protocol holds; nothing, if any submission is in both."""
         check(other is not self, "A database cannot be merged with itself.")
         if other.protocol.fingerprint != self.protocol.fingerprint:
             refuse("The other database holds the submissions of another protocol.")
@@ -219,8 +223,8 @@ class Database:
     def train(self, *, short: str = "top-up", source: Source | None = None) -> Any:
         """A fitted model with two guarantees: ``guarantee_`` (the model's) and ``record_guarantee_`` (one submission's).
 
-        With fewer contributors than the cohort, 'top-up' adds the missing noise (the database knows it: it protects against
-        whoever sees the model), 'refuse' refuses. Every training is a release of its own.
+        With fewer contributors than the cohort, 'top-up' adds the missing noise (the database knows it: it protects
+        against whoever sees the model), 'refuse' refuses. Every training is a release of its own.
         """
         check(short in ("top-up", "refuse"), f"Expected short={short!r} to be 'top-up' or 'refuse'.")
         sums, cohort = self.sums, self.protocol.numbers.cohort
@@ -236,8 +240,14 @@ def _gathered(parts: Iterable[Submissions | str]) -> Iterator[Submissions | str]
     """Single submissions of one shape joined into blocks, so that a transaction holds many."""
     held: list[Submissions] = []
     for part in parts:
-        same = isinstance(part, Submissions) and held and (
-            part.protocol == held[0].protocol and part.q.shape[1:] == held[0].q.shape[1:] and part.p.shape[1:] == held[0].p.shape[1:]
+        same = (
+            isinstance(part, Submissions)
+            and held
+            and (
+                part.protocol == held[0].protocol
+                and part.q.shape[1:] == held[0].q.shape[1:]
+                and part.p.shape[1:] == held[0].p.shape[1:]
+            )
         )
         if held and (not same or len(held) >= 4096):
             yield _joined(held)

@@ -1,7 +1,7 @@
-"""The protocol: everything public about a collection, and nothing private; it can be read, checked and signed by anyone.
+"""The protocol: everything public about a collection and nothing private; anyone can read and check it.
 
-It is fixed before anything is collected, and says what it will guarantee: the model's epsilon, the record's epsilon, and what the
-noise is expected to cost.
+It is fixed before anything is collected, and says what it will guarantee: the model's epsilon, the record's epsilon,
+and what the noise is expected to cost.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Protocol:
         return record
 
     def rows(self, X: Any, y: Any) -> tuple[Array, Array]:
-        """Design rows and targets in [-1, 1] from raw records: encoded, clipped, checked. Nothing here is perturbed yet."""
+        """Design rows and targets in [-1, 1] from raw records: encoded, clipped, checked, not perturbed yet."""
         if self.schema is not None and not isinstance(X, np.ndarray):
             values = self.schema.encode(X, self.numbers.clip)
         else:

@@ -1,6 +1,7 @@
 """What leaves a contributor: whole numbers on the protocol's grid, a name to tell copies by, and nothing else.
 
-One submission is a line of JSON; a table of them is a Parquet file or a file of such lines. Reading never quotes a value.
+One submission is a line of JSON; a table of them is a Parquet file or a file of such lines. Reading never quotes a
+value.
 """
 
 from __future__ import annotations
@@ -131,7 +132,9 @@ def _read_parquet(path: str | Path) -> Iterator[Submissions | str]:
     try:
         with Path(path).open("rb") as file:
             source = parquet.ParquetFile(file)
-            about = {k.decode(): v.decode() for k, v in (source.schema_arrow.metadata or {}).items() if k != b"ARROW:schema"}
+            about = {
+                k.decode(): v.decode() for k, v in (source.schema_arrow.metadata or {}).items() if k != b"ARROW:schema"
+            }
             names = source.schema_arrow.names
             d = sum(name.startswith("q") for name in names)
             known = {"batch", "row", *(f"{part}{j}" for part in "qp" for j in range(d))}

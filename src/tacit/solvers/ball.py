@@ -1,7 +1,8 @@
 r"""A quadratic over a ball, exactly: ``min w.A.w/2 - c.w`` subject to ``||w|| <= radius``, by one eigendecomposition.
 
-In A's eigenvectors the minimiser is ``w_i(nu) = c_i / (a_i + nu)`` with the least nu >= max(0, -a_min) whose norm is at most the radius;
-nu solves the secular equation ``||w(nu)|| = radius``, one real number. A need not be positive definite.
+In A's eigenvectors the minimiser is ``w_i(nu) = c_i / (a_i + nu)`` with the least nu >= max(0, -a_min) whose norm is
+at most the radius; nu solves the secular equation ``||w(nu)|| = radius``, one real number. A need not be positive
+definite.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class BallSolution:
 def minimise(quadratic: Array, linear: Array, radius: float) -> BallSolution:
     """The minimiser over the ball, with a certificate.
 
-    ``gap`` bounds the norm of ``A w - c + nu w`` at the point of the sphere next to w (or at w, inside), so a lambda-strongly convex
-    objective has its minimiser within ``gap / lambda`` of w.
+    ``gap`` bounds the norm of ``A w - c + nu w`` at the point of the sphere next to w (or at w, inside), so a
+    lambda-strongly convex objective has its minimiser within ``gap / lambda`` of w.
 
     Edges: c = 0 gives 0 when A is positive semidefinite; the hard case (c orthogonal to the lowest eigenvector of an
     indefinite A) is completed along that eigenvector.

@@ -30,8 +30,8 @@ class Newton:
 
     A step is accepted when the objective still falls at its end (then, by convexity, it fell all the way), when it halves the
     smallest gradient norm seen (that can happen only so often), or when it lowers the objective (Armijo): so the
-    method converges from anywhere, kinks of the Huber hinge included. Independent models are solved one by one; softmax,
-    and designs wider than :data:`DENSE_FEATURES`, use conjugate gradients.
+    method converges from anywhere, kinks of the Huber hinge included. Independent models of few features are solved
+    together, others one by one; softmax, and designs wider than :data:`DENSE_FEATURES`, use conjugate gradients.
     """
 
     tolerance: float
@@ -67,26 +67,28 @@ class Newton:
         one = replace(problem, outputs=1).facts
         rounding = 0.5 * rounding_slack(one) * one.gradient
         norms = np.linalg.norm(gradient, axis=0)
+        best = norms.copy()
         going = np.flatnonzero(norms > self.tolerance)
         step = 0
         while going.size and step < self.steps:
             step += 1
-            hessians = _hessians(_pick(problem, going), weights[:, going])
-            direction = np.linalg.solve(hessians, gradient[:, going].T[:, :, None])[:, :, 0].T
-            slopes = (gradient[:, going] * direction).sum(axis=0)
+            direction = _directions(_hessians(_pick(problem, going), weights[:, going]), gradient[:, going])
+            falls = (gradient[:, going] * direction).sum(axis=0)
             moved, size = np.zeros(going.size, dtype=bool), 1.0
-            while size > 1e-10 and not moved.all():
+            while size > 1e-20 and not moved.all():
                 left = np.flatnonzero(~moved)
                 at = going[left]
                 part, trial = _pick(problem, at), weights[:, at] - size * direction[:, left]
                 trial_gradient = part.gradient(trial)
                 trial_norms = np.linalg.norm(trial_gradient, axis=0)
-                good = trial_norms <= (1 - 1e-4 * size) * norms[at]
+                good = (trial_gradient * direction[:, left]).sum(axis=0) >= 0
+                good |= trial_norms <= np.maximum(0.5 * best[at], self.tolerance)
                 if not good.all():
-                    good |= part.value(trial) <= part.value(weights[:, at]) - 1e-4 * size * slopes[left]
+                    good |= part.value(trial) <= part.value(weights[:, at]) - 1e-4 * size * falls[left]
                 weights[:, at[good]], gradient[:, at[good]] = trial[:, good], trial_gradient[:, good]
                 norms[at[good]], moved[left[good]] = trial_norms[good], True
                 size *= 0.5
+            best = np.minimum(best, norms)
             going = going[moved & (norms[going] > self.tolerance)]
         return weights, norms + rounding, step
 
@@ -150,6 +152,16 @@ def _hessians(problem: Problem, weights: Array) -> Array:
     hessians[:, upper, lower] = hessians[:, lower, upper] = packed
     hessians[:, np.arange(size), np.arange(size)] += problem.regularization
     return hessians
+
+
+def _directions(hessians: Array, gradient: Array) -> Array:
+    """Newton directions of independent models, features x models."""
+    right = gradient.T[:, :, None]
+    try:
+        return np.asarray(np.linalg.solve(hessians, right)[:, :, 0].T)
+    except np.linalg.LinAlgError:  # one is singular in floating point: lifted ones still give descent directions
+        lift = 1e-10 * np.trace(hessians, axis1=1, axis2=2)[:, None, None] * np.eye(hessians.shape[1])
+        return np.asarray(np.linalg.solve(hessians + lift, right)[:, :, 0].T)
 
 
 def _descends(problem: Problem, weights: Array, trial: Array, decrease: float) -> bool:

@@ -1,0 +1,146 @@
+"""Heterogeneity: influence functions against retraining, and individual accounting beside uniform accounting.
+
+python benchmarks/heterogeneity.py --part influence,table,regime --seeds 3 --quick
+"""
+
+import argparse
+import functools
+import math
+import time
+
+import numpy as np
+from sklearn.metrics import log_loss
+
+import tacit
+from tacit import datasets
+from tacit.influence import influence_of
+from tacit.losses import Logistic
+from tacit.mechanisms import GradientPerturbation, Individual
+from tacit.problem import Problem, Records
+from tacit.solvers.newton import Newton
+from tacit.types import Budget, Facts
+
+SETS = {"adult": {"complete": True}, "bank_marketing": {}, "kddcup99": {"rows": 70000}}
+EPSILONS = (0.1, 0.5, 1.0, 3.0)
+
+
+def load(name, quick=False):
+    options = dict(SETS[name], rows=8000) if quick else SETS[name]
+    X, y = datasets.load(name, **options).arrays()
+    order = np.random.default_rng(1).permutation(len(y))
+    cut = int(0.8 * len(y))
+    return X[order[:cut]], y[order[:cut]], X[order[cut:]], y[order[cut:]]
+
+
+def influence(seeds, quick):
+    """200 records of Adult: predicted against retrained models; all n influences against five fits."""
+    options = {"rows": 8000} if quick else {}
+    X, labels = datasets.load("adult", complete=True, **options).arrays()
+    y = np.where(labels == np.unique(labels)[1], 1.0, -1.0)
+    problem = Problem(Records.build(X, y, 1.0, 0.5), Logistic(), regularization=1e-3 * len(y))
+    start = time.perf_counter()
+    Newton(1e-9 * problem.facts.gradient * math.sqrt(len(y))).solve(problem)
+    fit = time.perf_counter() - start
+    model = influence_of(X, y, regularization=1e-3)
+    start = time.perf_counter()
+    again = type(model).at(model.problem, model.weights)
+    measured = again.measure(model.problem)
+    every = time.perf_counter() - start
+    picked = np.random.default_rng(5).choice(len(y), 200, replace=False)
+    true, predicted = [], []
+    for record in picked:
+        one = Problem(problem.records.take(np.array([record])), problem.loss)
+        weights = model.weights
+        for _ in range(6):  # Newton steps with the Hessian of all records; the gradient certifies where they end
+            gradient = problem.gradient(weights) - one.gradient(weights)
+            if np.linalg.norm(gradient) < 1e-8:
+                break
+            weights = weights - model.inverse @ gradient
+        assert np.linalg.norm(gradient) < 1e-7
+        true.append((weights - model.weights).ravel())
+        predicted.append(model.vector(record).ravel())
+    true, predicted = np.array(true), np.array(predicted)
+    errors = np.linalg.norm(true - predicted, axis=1)
+    norms = np.linalg.norm(true, axis=1)
+    print(f"Adult, n = {len(y)}, {model.weights.size} parameters, lambda = 0.001, {len(picked)} records retrained")
+    print(f"correlation of all coordinates  {np.corrcoef(true.ravel(), predicted.ravel())[0, 1]:.6f}")
+    print(f"correlation of norms            {np.corrcoef(norms, measured.norms[picked])[0, 1]:.6f}")
+    print(f"largest error {errors.max():.3g}, relative {np.max(errors / norms):.3g}")
+    print(f"bound of Theorem 4 {model.error_bound():.3g}")
+    print(f"one fit {fit:.2f} s; all {len(y)} influences {every:.2f} s = {every / fit:.2f} fits")
+
+
+def score(X, y, X2, y2, epsilon, method, seed):
+    model = tacit.LogisticRegression(epsilon, method=method, random_state=seed, classes=np.unique(y)).fit(X, y)
+    chances = model.predict_proba(X2)
+    return model.score(X2, y2), log_loss(y2, chances, labels=model.classes_), getattr(model, "spent_", None)
+
+
+METHODS = {
+    "default": "auto",
+    "uniform": "gradient",
+    "individual, ration": Individual(),
+    "individual, leave": Individual(rule="leave"),
+}
+
+
+def table(seeds, quick):
+    """Accuracy and log-loss on held-out records, over epsilon; how many steps were taken whole."""
+    print("| data | epsilon | method | accuracy | log-loss | whole steps, mean | all steps whole |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name in SETS:
+        data = load(name, quick)
+        for epsilon in (1.0,) if quick else EPSILONS:
+            for label, method in METHODS.items():
+                found = [score(*data, epsilon, method, seed) for seed in range(seeds)]
+                spent = found[0][2]
+                steps = " | "
+                if spent:
+                    steps = f"{spent.steps.mean():.0f} of {spent.total} | {np.mean(spent.steps == spent.total):.0%}"
+                means = [np.mean([f[i] for f in found]) for i in (0, 1)]
+                print(f"| {name} | {epsilon:g} | {label} | {means[0]:.4f} | {means[1]:.4f} | {steps} |", flush=True)
+
+
+def regime(seeds, quick):
+    """Synthetic records with flipped labels, epsilon 0.3: accuracy / log-loss at the same noise and step size."""
+    n, d = (4000, 20) if quick else (20000, 40)
+    print("| flipped labels | account / default | uniform | individual, ration | individual, leave |")
+    print("| --- | --- | --- | --- | --- |")
+    for flips in (0.0, 0.01, 0.05, 0.2):
+        rng = np.random.default_rng(2)
+        X = rng.normal(size=(2 * n, d)) / math.sqrt(d)
+        clean = X @ rng.normal(size=d) * math.sqrt(d) > 0
+        y = np.where(rng.random(2 * n) < flips, ~clean, clean).astype(int)
+        data = X[:n], y[:n], X[n:], y[n:]
+        for share in (0.25, 0.1, 0.03):
+            radius, budget = math.hypot(1.0, 0.5), Budget(0.3, n**-1.5)
+            facts = Facts(n, d + 1, 1, radius, Logistic(), True)
+            step = (
+                Individual(share=share).calibrate(budget, facts, None, "proven").descent.step
+            )  # the same for all three
+            methods = [
+                GradientPerturbation(steps=80, clip=math.sqrt(share) * radius, step=step),
+                Individual(steps=80, share=share, step=step),
+                Individual(steps=80, share=share, step=step, rule="leave"),
+            ]
+            found = [[score(*data, 0.3, m, s)[:2] for s in range(seeds)] for m in methods]
+            cells = [f"{np.mean([a for a, _ in f]):.4f} / {np.mean([v for _, v in f]):.4f}" for f in found]
+            print(f"| {flips:.0%} | {share / 0.25:.2f} | " + " | ".join(cells) + " |", flush=True)
+
+
+PARTS = {"influence": influence, "table": table, "regime": regime}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", default=",".join(PARTS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="small data, one epsilon")
+    options = parser.parse_args()
+    for part in options.part.split(","):
+        print(f"\n## {part}", flush=True)
+        functools.partial(PARTS[part], options.seeds, options.quick)()
+
+
+if __name__ == "__main__":
+    main()

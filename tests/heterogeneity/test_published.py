@@ -1,0 +1,155 @@
+"""PIDP-SGD and PI-DBDP-ERM as published: line by line, refuted, loud; and an attack that shows why."""
+
+import math
+
+import numpy as np
+import pytest
+from oracles import problem_of
+from scipy import stats
+
+from tacit import Guarantee, LogisticRegression, PrivacyError, RefutedWarning, accounting, spent
+from tacit.events import Claimed, from_dict, to_dict
+from tacit.losses import Logistic
+from tacit.mechanisms import METHODS, PUBLISHED, PiDbdpErm, PidpSgd
+from tacit.mechanisms.heterogeneous import _passed_on
+from tacit.noise import SeededSource
+from tacit.types import Budget
+
+MECHANISMS = [PidpSgd(1.0, 1.0, local=20), PiDbdpErm(1.0, steps=100)]
+
+
+def data(rng, n=200, d=3):
+    X = rng.normal(size=(n, d))
+    return X, (X @ np.linspace(-1, 1, d) > 0).astype(int)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+def test_refuted_and_loud(mechanism, rng):
+    X, y = data(rng)
+    model = LogisticRegression(1.0, delta=1e-3, method=mechanism, calibration="paper", random_state=0)
+    with pytest.warns(RefutedWarning, match="REFUTED"):
+        model.fit(X, y)
+    assert 0 <= model.noiseless_ <= 1
+    guarantee = Guarantee.from_json(model.guarantee_.to_json())
+    assert guarantee == model.guarantee_
+    assert guarantee.status == "refuted"
+    assert "REFUTED" in str(guarantee)
+    with pytest.raises(PrivacyError, match="refuted"):
+        guarantee.verify()
+    assert spent([guarantee], delta=0.1) == math.inf
+
+
+@pytest.mark.parametrize("name", list(PUBLISHED))
+def test_refusals_by_name(name, rng):
+    X, y = data(rng)
+    assert name not in METHODS
+    with pytest.raises(PrivacyError, match="individual"):
+        LogisticRegression(1.0, method=name).fit(X, y)
+    with pytest.raises(PrivacyError, match="constant"):
+        LogisticRegression(1.0, method=name, calibration="paper").fit(X, y)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+def test_other_refusals(mechanism, rng):
+    X, y = data(rng)
+    with pytest.raises(PrivacyError, match="replace-one"):
+        LogisticRegression(1.0, method=mechanism, calibration="paper", adjacency="add-remove").fit(X, y)
+    with pytest.raises(PrivacyError, match="two classes"):
+        LogisticRegression(1.0, method=mechanism, calibration="paper").fit(X, np.arange(200) % 3)
+
+
+def test_a_claim_is_repeated_and_never_priced():
+    claim = Claimed(1.0, 1e-3, "somewhere")
+    assert from_dict(to_dict(claim)) == claim
+    assert accounting.epsilon((claim,), 1e-3, "replace-one") == 1.0
+    assert accounting.epsilon((claim,), 0.5, "replace-one") == 1.0
+    assert accounting.epsilon((claim,), 1e-4, "replace-one") == math.inf
+    assert accounting.delta((claim,), 1.0, "replace-one") == 1e-3
+    assert accounting.delta((claim,), 0.9, "replace-one") == 1.0
+    with pytest.raises(PrivacyError):
+        accounting.epsilon((claim,), 1e-3, "add-remove")
+    with pytest.raises(PrivacyError):
+        accounting.epsilon((claim, claim), 1e-3, "replace-one")
+
+
+def test_pidp_sgd_against_its_own_lines(rng):
+    """Theorem 5's scales and the two tests of lines 9 and 10, written again from the paper."""
+    facts = problem_of(*data(rng), Logistic()).facts
+    epsilon, delta, c, c2, r, lam, rounds, local = 1.2, 0.02, 0.7, 0.3, 5.0, 0.05, 4, 30
+    plan = PidpSgd(c, c2, rounds, local, domain=r).calibrate(Budget(epsilon, delta), facts, lam, "paper")
+    e1, e2, d1, d2, n, G = 0.9, 0.3, 0.01, 0.01, 200, 1 + lam * r
+    assert plan.scale == pytest.approx(c * G * math.sqrt(120 * math.log(1 / d1)) / (n * e1))
+    assert plan.contribution_scale == pytest.approx(c2 * G * 4 * math.sqrt(math.log(1.25 * 4 / d2)) / (n * lam * e2))
+    top = 2 * r * math.exp(e1) * d1
+    for value in np.linspace(0, 1.2, 400) * plan.threshold:
+        line9 = value >= top / (math.exp(e1) - 1)
+        line10 = not line9 and math.log(top / (top - (math.exp(e1) - 1) * value)) <= 2 * e1
+        assert line10 == (value < plan.threshold and value <= plan.ratio * plan.threshold)
+    assert plan.error == pytest.approx((2 * (0.25 + lam) * G + G**2 / (6 * math.sqrt(3) * lam)) / (lam * n) ** 2)
+
+
+@pytest.mark.parametrize("intercept", [0.0, 0.5])
+def test_how_noise_on_a_record_is_passed_on(intercept, rng):
+    """w_t by differentiating the gradient in x numerically."""
+    problem = problem_of(rng.normal(size=(5, 3)), rng.choice([-1.0, 1.0], 5), Logistic(), intercept=intercept)
+    for _ in range(20):
+        x = np.append(rng.normal(size=3), intercept) if intercept else rng.normal(size=3)
+        w, y = rng.normal(size=(len(x), 1)) * 2, np.array([rng.choice([-1.0, 1.0])])
+
+        def gradient(row, w=w, y=y):
+            return problem.loss.slope((row @ w)[None], y[None])[0, 0] * row
+
+        columns = [(gradient(x + h) - gradient(x - h)) / 2e-6 for h in 1e-6 * np.eye(len(x))[:3]]
+        assert _passed_on(problem, x, y, w, 3) == pytest.approx(np.linalg.norm(np.array(columns).T, 2), rel=1e-5)
+
+
+def test_the_printed_norm_never_lets_a_record_pass_at_small_epsilon(rng):
+    """||ratios|| is near sqrt(m): at epsilon < log(m)/2 every step is noisy; element by element hardly any is."""
+    X, y = data(rng, 300, 12)
+    problem = problem_of(X, 2.0 * y - 1, Logistic(), intercept=0.5)
+    fractions = [
+        PiDbdpErm(1.0, steps=200, test=test)
+        .calibrate(Budget(1.0, 1e-3), problem.facts, 0.05, "paper")
+        .run(problem, SeededSource(0))
+        .extras["noiseless"]
+        for test in ("norm", "elements")
+    ]
+    assert fractions[0] == 0.0
+    assert fractions[1] > 0.8
+
+
+def lone_record(side):
+    """n - 1 records along the first axis, and one that is alone on the second: its side is what is to be hidden."""
+    X = np.zeros((2000, 2))
+    X[:, 0] = 1.0
+    X[-1] = (0.0, side)
+    y = np.where(np.arange(2000) % 3 == 0, -1.0, 1.0)
+    y[-1] = 1.0
+    return problem_of(X, y, Logistic())
+
+
+def lower_bound(yes, no, delta, alarm=1e-3):
+    """A bound on epsilon that is wrong with probability at most ``alarm``: Clopper-Pearson on both rates."""
+    n = len(yes)
+    hit = stats.beta.ppf(alarm / 2, yes.sum(), n - yes.sum() + 1)
+    false = stats.beta.ppf(1 - alarm / 2, no.sum() + 1, n - no.sum())
+    return math.log(max(hit - delta, 1e-300) / false)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "delta"),
+    [(PiDbdpErm(1.0, steps=50), 1e-3), (PidpSgd(1.0, 1e-3, rounds=2, local=400), 0.02)],
+    ids=["pi-dbdp-erm", "pidp-sgd"],
+)
+def test_more_is_disclosed_than_claimed(mechanism, delta):
+    """The sign of the weight on the lone record's axis tells its side: at claimed epsilon 1 the audit shows more."""
+    seen, noiseless = [], []
+    for k, side in enumerate((1.0, -1.0)):
+        problem = lone_record(side)
+        plan = mechanism.calibrate(Budget(1.0, delta), problem.facts, 0.01, "paper")
+        outcomes = [plan.run(problem, SeededSource((7, k, run))) for run in range(200)]
+        seen.append(np.array([o.weights[1, 0] for o in outcomes]))
+        noiseless += [o.extras["noiseless"] for o in outcomes]
+    found = lower_bound(seen[0] > 0, seen[1] > 0, delta)
+    print(f"claimed 1, at least {found:.2f}; noiseless steps {np.mean(noiseless):.2f}")
+    assert found > 1.0
