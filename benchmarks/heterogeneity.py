@@ -1,6 +1,6 @@
 """Heterogeneity: influence functions against retraining, and individual accounting beside uniform accounting.
 
-python benchmarks/heterogeneity.py --part influence,table,regime --seeds 3 --quick
+python benchmarks/heterogeneity.py --part influence,table,bills,regime --seeds 3 --quick
 """
 
 import argparse
@@ -128,7 +128,20 @@ def regime(seeds, quick):
             print(f"| {flips:.0%} | {share / 0.25:.2f} | " + " | ".join(cells) + " |", flush=True)
 
 
-PARTS = {"influence": influence, "table": table, "regime": regime}
+def bills(seeds, quick):
+    """What each record itself spent of epsilon = 1: quantiles, for both rules."""
+    print("| data | rule | 10% | 25% | 50% | 75% | 90% | at the limit |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name in SETS:
+        X, y, *_ = load(name, quick)
+        for rule in ("ration", "leave"):
+            model = tacit.LogisticRegression(1.0, method=Individual(rule=rule), random_state=0, classes=np.unique(y))
+            own = model.fit(X, y).spent_.epsilon(model.guarantee_.delta)
+            cells = [f"{q:.2f}" for q in np.quantile(own, [0.1, 0.25, 0.5, 0.75, 0.9])]
+            print(f"| {name} | {rule} | " + " | ".join(cells) + f" | {np.mean(own > 0.97):.0%} |", flush=True)
+
+
+PARTS = {"influence": influence, "table": table, "bills": bills, "regime": regime}
 
 
 def main():

@@ -1,7 +1,7 @@
 """Accuracy and optimality gap over epsilon, each curve with the status of its guarantee: what two papers' figures show.
 
-The papers choose T and the step size by cross-validation, on the private data and at no charge. So does this script, for the
-published algorithms only, on a part held out of the training records; the proven methods get no such help.
+The papers choose T and the step size by cross-validation, on the private data and at no charge. So does this script,
+for the published algorithms only, on a part held out of the training records; the proven methods get no such help.
 """
 
 import argparse
@@ -19,13 +19,13 @@ from tacit.losses import Logistic
 from tacit.problem import Problem, Records
 from tacit.solvers.newton import Newton
 
-LAMBDA = 0.01
+LAMBDA = 1e-3
 """The regulariser of every model here and of the optimum that gaps are measured from."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A label, its status, and candidates among which cross-validation chooses (one, where there is nothing to choose)."""
+    """A label, its status, and the candidates among which cross-validation chooses; one: nothing to choose."""
 
     label: str
     status: str
@@ -35,8 +35,7 @@ class Curve:
 
 def load(name, rows, seed):
     """Training, validation and test records: 60, 20 and 20 per cent."""
-    data = datasets.load(name, rows=rows, complete=name == "adult") if rows else datasets.load(name, complete=name == "adult")
-    X, labels = data.arrays()
+    X, labels = datasets.load(name, rows=rows, complete=name == "adult").arrays()
     y = np.where(labels == np.unique(labels)[1], 1, 0)
     order = np.random.default_rng(seed).permutation(len(y))
     parts = np.split(order, [int(0.6 * len(y)), int(0.8 * len(y))])
@@ -55,11 +54,13 @@ class Optimum:
         return float(self.problem.value(weights)[0]) / self.problem.records.count
 
     def gap(self, model):
+        """How far the model's loss is above the least."""
         weights = np.append(model.coef_[0], model.intercept_[0] / 0.5)
         return self._mean(weights[:, None]) - self.least
 
 
 def fitted(method, calibration, epsilon, delta, data, seed):
+    """One fit."""
     model = tacit.LogisticRegression(
         epsilon, delta=delta, method=method, calibration=calibration, regularization=LAMBDA, classes=[0, 1], margin=0.0,
         random_state=seed,

@@ -36,9 +36,9 @@ def budget_for(mechanism, epsilon, delta, adjacency):
     return Budget(epsilon, 0.0 if pure else delta, adjacency)
 
 
-REPLACE_ONLY = ("dp-sgd-subset", "output-wu-2017", "output-wu-2017-strong", "input")
+REPLACE_ONLY = ("dp-sgd-subset", "output-wu-2017", "output-wu-2017-strong", "input", "input-local", "local-duchi-2013")
 """Methods whose analysis does not cover add-remove neighbours."""
-CENTRAL = [name for name in METHODS if name != "input"]
+CENTRAL = [name for name, method in METHODS.items() if method.mechanism.site != "input"]
 """The methods of a curator who holds the records; input perturbation has several parties, and tests of its own."""
 
 

@@ -291,4 +291,4 @@ def test_the_rules_do_not_depend_on_the_unit_of_the_rows(loss, optimizer):
         steps.append(plan.descent.step)
         clips.append(plan.clip)
     assert clips[1] == pytest.approx(10 * clips[0])
-    assert steps[0] == pytest.approx((100 if optimizer == "sgd" else 10) * steps[1], rel=1e-6)
+    assert steps[0] == pytest.approx((100 if optimizer == "sgd" else 10) * steps[1], rel=1e-4)

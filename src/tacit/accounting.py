@@ -336,10 +336,10 @@ def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
         refuse("Expected at most 64 kinds of sampled sums to price together. Price them apart and add.")
     # Where a step, or all of them by the central limit, cost hundreds, the bound without sampling is enough: a privacy
     # loss distribution that wide would take all memory.
-    central = math.sqrt(sum(e.count * e.rate**2 * math.expm1((factor * e.clip / e.scale) ** 2) for e in sampled)) if (
-        widest < 25
-    ) else math.inf  # fmt: skip
-    if central > 100:
+    # A step's variance of the loss is rate^2 (e^{m^2} - 1) for a small m, and of the order rate m^2 for a large one.
+    squares = [(e.count, e.rate, min((factor * e.clip / e.scale) ** 2, 625.0)) for e in sampled]
+    central = math.sqrt(sum(count * min(rate**2 * math.expm1(m), rate * m * (1 + m)) for count, rate, m in squares))
+    if central > 100 or widest > 25:
         return _gdp(unsampled)
     # Buckets as fine as is useful, and never more than some millions: the whole loss is of the order of its mean, which
     # sampling keeps below rate times that of the plain Gaussian.
@@ -359,10 +359,16 @@ def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
         )
         total = total.compose(one.self_compose(event.count))
     plain = _gdp(unsampled)
-    return _Curve(
-        lambda e: min(plain.delta(e), float(total.get_delta_for_epsilon(e))),
-        lambda d: min(plain.epsilon(d), float(total.get_epsilon_for_delta(d))),
-    )
+
+    def delta_of(epsilon: float) -> float:
+        with np.errstate(over="ignore"):
+            return min(plain.delta(epsilon), float(total.get_delta_for_epsilon(epsilon)))
+
+    def epsilon_of(delta: float) -> float:
+        with np.errstate(over="ignore"):
+            return min(plain.epsilon(delta), float(total.get_epsilon_for_delta(delta)))
+
+    return _Curve(delta_of, epsilon_of)
 
 
 def _subset(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:

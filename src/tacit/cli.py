@@ -17,10 +17,12 @@ import numpy as np
 
 from tacit import demo, files, report, survey, tables
 from tacit._version import __version__
+from tacit.audit import command as audit_command
 from tacit.bounds import Number, Schema, Target
 from tacit.checks import PrivacyError, check
 from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
 from tacit.fit import RefutedWarning
+from tacit.protocol import command as protocol_commands
 from tacit.types import ADJACENCIES
 
 _NO_SCORE = (
@@ -288,4 +290,6 @@ def _parser() -> argparse.ArgumentParser:
     part.add_argument("file", metavar="MODEL.json")
 
     command("methods", _methods, "List the methods: paper, place of the noise, losses, status, adjacencies.")
+    audit_command.add_parser(commands)
+    protocol_commands.add_parser(commands)
     return parser

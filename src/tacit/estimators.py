@@ -27,6 +27,7 @@ from tacit.types import Adjacency, Array, Budget, Calibration, Loss
 
 INTERCEPT = 0.5
 """The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
+_ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 
 def source_from(random_state: Any) -> Source:
@@ -99,17 +100,20 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
     def _spend(self, guarantee: Guarantee) -> None:
         self.guarantee_ = guarantee
 
-    def _rows(self, X: Any, y: Any = None) -> Any:
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
-        if y is None:
-            check_is_fitted(self, "coef_")
-            return validate_data(self, X, reset=False, **options)
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self, "coef_")
+        return validate_data(self, X, reset=False, **_ROWS)
+
+    def _records(self, X: Any, y: Any) -> Any:
         try:
-            return validate_data(self, X, y, **options)
+            return validate_data(self, X, y, **_ROWS)
         except ValueError as error:
-            if "could not convert" not in str(error):
+            sentence = str(error)
+            if "could not convert" not in sentence and "Complex data" not in sentence:
                 raise
-        raise ValueError("Expected numbers in X; encode other columns with tacit.bounds.Schema.")  # quotes no cell
+        # scikit-learn's own sentences quote cells.
+        check("Complex data" not in sentence, "Complex data not supported. Expected real numbers.")
+        raise ValueError("Expected numbers in X; encode other columns with tacit.bounds.Schema.")
 
     def _scores(self, X: Any) -> Array:
         X = self._rows(X)
@@ -119,9 +123,6 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        for kind in (tags.classifier_tags, tags.regressor_tags):
-            if kind is not None:
-                kind.poor_score = True  # privacy costs accuracy, most of it on the small sets that checks use
         return tags
 
 
@@ -131,12 +132,17 @@ class _PrivateClassifier(ClassifierMixin, _PrivateLinear):  # type: ignore[misc]
     classes: Any
     classes_: NDArray[Any]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # privacy costs accuracy, most of it on the small sets that checks use
+        return tags
+
     def _loss(self, classes: int, budget: Budget, records: int, features: int) -> Loss:
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist."""
-        X, y = self._rows(X, y)
+        X, y = self._records(X, y)
         check_classification_targets(y)
         self.classes_, codes, note = _label_codes(y, self.classes)
         count, budget = len(self.classes_), self._budget(len(codes))
@@ -281,6 +287,18 @@ class LinearSVC(_PrivateClassifier):
         return HuberHinge(self.smoothing)
 
 
+def _numbers(y: Any) -> Array:
+    """Targets as float64; a sentence that quotes none of them where they are not finite numbers."""
+    try:
+        targets = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        targets = None
+    if targets is None or np.asarray(y).dtype.kind in "USc":
+        raise ValueError("Unknown label type: expected numbers as targets.")
+    check(np.isfinite(targets).all(), "Expected finite numbers as targets, found NaN or infinity; remove or fill them.")
+    return targets
+
+
 class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
     """Differentially private linear regression.
 
@@ -322,13 +340,17 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
         )
         return float(low), float(high)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # privacy costs accuracy, most of it on the small sets that checks use
+        return tags
+
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately on targets clipped to the declared range."""
         low, high = self._range()
-        X, y = self._rows(X, y)
-        check(np.issubdtype(np.asarray(y).dtype, np.number), "Expected numbers as targets.")
+        X, y = self._records(X, y)
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
-        targets = np.clip(np.asarray(y, dtype=np.float64), low, high)
+        targets = np.clip(_numbers(y), low, high)
         targets -= centre
         targets /= half
         coefficients = self._train(

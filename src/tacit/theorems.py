@@ -146,4 +146,37 @@ THEOREMS: dict[str, Theorem] = {
         "proven",
         "input",
     ),
+    "input-local": Theorem(
+        "Each record is perturbed by its owner; in an order that tells nothing, n of them are at most as far apart as a pair "
+        "of binomials with e^{-eps_0} n clones.",
+        "Feldman, McMillan & Talwar 2022, Theorems 3.2 and 3.8",
+        "proven",
+        "local",
+    ),
+    "input-local-record": Theorem(
+        "Gaussian noise on x and randomised response on y, multiplied exactly.",
+        "Balle & Wang 2018, Theorem 5; Warner 1965",
+        "proven",
+        "local",
+    ),
+    "local-duchi-2013": Theorem(
+        "Every contributor answers once, by an l2-ball mechanism of pure epsilon.",
+        "Duchi, Jordan & Wainwright 2013, section 4.2.3",
+        "proven",
+        "local",
+    ),
+    "input-kang-2020": Theorem(
+        "Gradient descent on records with noise of variance O(T log(1/delta)/(n^2 eps^2)) on their features is said to be "
+        "(eps, delta)-private.",
+        "Kang et al. 2020a (seed 000), Theorems 1 and 3",
+        "refuted",
+        "local",
+    ),
+    "dbdp-erm": Theorem(
+        "DBDP-ERM's Algorithm 1, features perturbed with noise c q G sqrt(T log(1/delta))/eps, is said to be (eps, delta)-"
+        "private.",
+        "Kang et al. 2020b (seed 003), Theorem 1",
+        "claimed",
+        "local",
+    ),
 }

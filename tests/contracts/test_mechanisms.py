@@ -141,8 +141,8 @@ def test_tight_noise_is_at_most_0_65_of_kifers(loss, delta):
     """Add-remove, the same (epsilon, delta, Lambda), from epsilon = 0.01 to 10.
 
     At delta = 1e-5 for every Lambda that Kifer et al. allow (>= 2 beta/epsilon). At delta = 1e-8 and their smallest
-    Lambda the determinant takes half of epsilon (but for the logistic loss, where it comes nearly free): up to 0.73 there,
-    and below 0.65 from 3 beta/epsilon on.
+    Lambda the determinant takes half of epsilon (but for the logistic loss, where it comes nearly free): up to 0.73
+    there, and below 0.65 from 3 beta/epsilon on.
     """
     facts = facts_for(loss)
     for epsilon, factor in itertools.product((0.01, 0.1, 0.5, 1.0, 3.0, 10.0), (2.0, 3.0, 10.0, 100.0)):
@@ -157,7 +157,7 @@ def test_tight_noise_is_at_most_0_65_of_kifers(loss, delta):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_kifers_noise_as_published(epsilon):
-    """Their noise with G at their smallest Lambda: enough under add-remove; under replace-one, 8 to 15% above epsilon."""
+    """Their noise with G at their smallest Lambda: enough under add-remove; 8 to 15% too dear under replace-one."""
     facts = facts_for(HuberHinge())
     least = 2 * facts.curvature / epsilon / facts.records
     prices = {}

@@ -143,7 +143,9 @@ def test_empty_batches_take_a_smoothed_noisy_step():
 
 def test_parameter_groups_keep_their_own_strength_and_travel_with_the_state():
     model, _ = model_and_data()
-    optimizer = torch.optim.SGD([{"params": model[0].parameters()}, {"params": model[2].parameters(), "lr": 0.5}], lr=0.1)
+    optimizer = torch.optim.SGD(
+        [{"params": model[0].parameters()}, {"params": model[2].parameters(), "lr": 0.5}], lr=0.1
+    )
     smooth(optimizer, sigma=1.0)
     optimizer.param_groups[1]["smoothing"] = 0.0
     gradients = [torch.randn_like(p) for p in model.parameters()]
@@ -189,7 +191,7 @@ def test_smoothing_twice_is_smoothing_once_with_the_last_strength():
 
 def test_what_cannot_be_smoothed_says_so():
     model, _ = model_and_data()
-    with pytest.raises(ValueError, match="Expected a torch.optim.Optimizer"):
+    with pytest.raises(ValueError, match="Expected a torch"):
         smooth(model)
     optimizer = smooth(torch.optim.SGD(model.parameters(), lr=1.0))
     with pytest.raises(ValueError, match="without a closure"):

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
 
-from tacit.audit.bounds import Profile, advantage, clopper_pearson
+from tacit.audit.bounds import Profile, advantage, clopper_pearson, lower_rate, upper_rate
 from tacit.types import Array
 
 Score = Callable[[Array], Array]
 Order = Literal["first", "second"]
 _MOST_FITTED = 20_000
 _SMALL = 30
+_LUCK = 0.01
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ def _likelihood(first: Array, second: Array) -> Attack:
 
 def _classifier(first: Array, second: Array) -> Attack:
     """A density ratio by boosted trees; the seed does not matter to validity, only the split of the runs does."""
+    from sklearn.ensemble import HistGradientBoostingClassifier  # slow to import
+
     model = HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=8, learning_rate=0.15, min_samples_leaf=max(20, len(first) // 100), random_state=0
     )
@@ -119,26 +121,32 @@ def choose_event(
 ) -> Event:
     """The most promising threshold for scores of this attack, predicted for ``trials`` runs a side to come.
 
-    Rates are moved one standard error to the pessimistic side, so that thresholds in the tails are trusted as far as they were seen.
+    Rates are first moved to the pessimistic end of what these runs allow: the best of many thresholds would otherwise be one
+    that was lucky here.
     """
-    one, two = attack.score(first), attack.score(second)
+    one, two = np.sort(attack.score(first)), np.sort(attack.score(second))
     both = np.sort(np.concatenate([one, two]))
-    edges = np.unique(both[np.unique(np.geomspace(1, len(both) // 2, 60).astype(int)) - 1])
-    edges = np.unique(np.concatenate([edges, both[-np.unique(np.geomspace(1, len(both) // 2, 60).astype(int))]]))
-    above = [1.0 - np.searchsorted(np.sort(side), edges, side="right") / len(side) for side in (one, two)]
+    ranks = np.unique(np.geomspace(1, len(both) // 2, 60).astype(int))
+    edges = np.unique(both[np.concatenate([ranks - 1, len(both) - ranks])])
+    above = [len(side) - np.searchsorted(side, edges, side="right").astype(np.float64) for side in (one, two)]
     best = Event(attack, float(np.median(both)), "first", "clopper-pearson", 0.0)
-    for order, hits, false in (("first", above[0], above[1]), ("second", 1 - above[1], 1 - above[0])):
-        seen = np.maximum(hits - np.sqrt(hits * (1 - hits) / len(one)), 0.0)
-        wrong = np.minimum(false + np.sqrt(false * (1 - false) / len(one)) + 0.5 / len(one), 1.0)
+    orders: tuple[tuple[Order, Array, Array], ...] = (
+        ("first", above[0], above[1]),
+        ("second", len(two) - above[1], len(one) - above[0]),
+    )
+    for order, hits, false in orders:
+        seen = lower_rate(hits, len(one), _LUCK)
+        wrong = upper_rate(false, len(one), _LUCK)
         shown = clopper_pearson(np.floor(seen * trials), np.ceil(wrong * trials), trials, delta, error)
         at = int(np.argmax(shown))
         if shown[at] > best.expected:
-            best = Event(attack, float(edges[at]), "first" if order == "first" else "second", best.bound, float(shown[at]))
+            best = Event(attack, float(edges[at]), order, "clopper-pearson", float(shown[at]))
     if profile is not None:
-        gap = above[0] - above[1]
-        near = np.flatnonzero(gap >= gap.max() - 0.7 / math.sqrt(len(one)))  # thresholds that are as good as the best, for all we know
-        at = int(near[len(near) // 2])
-        errors = math.ceil((1 - gap[at]) * trials)
+        edges = np.quantile(both, np.linspace(0.02, 0.98, 49))
+        gap = sum(sign * np.searchsorted(side, edges, side="right") for sign, side in ((-1, one), (1, two))) / len(one)
+        smooth = np.convolve(gap, np.full(13, 1 / 13), mode="valid")  # a lucky threshold has unlucky neighbours
+        at = 6 + int(np.argmax(smooth)) if smooth.max() > 0.5 * gap.max() else int(np.argmax(gap))
+        errors = math.ceil((1 - gap[at] + 0.7 / math.sqrt(len(one))) * trials)
         expected = profile(float(advantage(errors, trials, error)))
         if expected > best.expected:
             best = Event(attack, float(edges[at]), "first", "profile", expected)

@@ -50,23 +50,29 @@ def one_dimensional_pairs(adjacency: Adjacency, clip: float = 1.0, bound: float 
 
 def exact_delta(subject: Planned, pair: Pair, epsilon: float) -> float:
     """delta(epsilon) of a calibrated objective or output perturbation on one pair, the larger of both orders."""
-    losses = [privacy_loss(subject, *sides) for sides in ((pair.first, pair.second), (pair.second, pair.first))]
-    if isinstance(losses[0], float):
-        return gaussian_delta(losses[0], epsilon)
-    return max(_integrate(loss, epsilon) for loss in losses if not isinstance(loss, float))
+    return _curve(subject, pair)(epsilon)
 
 
 def exact_epsilon(subject: Planned, pair: Pair, delta: float) -> float:
     """The smallest epsilon with ``exact_delta <= delta`` on one pair, to 1e-6."""
-    if exact_delta(subject, pair, 0.0) <= delta:
+    curve = _curve(subject, pair)
+    if curve(0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0
-    while exact_delta(subject, pair, high) > delta:
+    while curve(high) > delta:
         low, high = high, 2 * high
     while high - low > 1e-6 * high:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if exact_delta(subject, pair, middle) > delta else (low, middle)
+        low, high = (middle, high) if curve(middle) > delta else (low, middle)
     return high
+
+
+def _curve(subject: Planned, pair: Pair) -> Callable[[float], float]:
+    losses = [privacy_loss(subject, *sides) for sides in ((pair.first, pair.second), (pair.second, pair.first))]
+    if isinstance(losses[0], float):
+        mu = losses[0]
+        return lambda epsilon: gaussian_delta(mu, epsilon)
+    return lambda epsilon: max(_integrate(loss, epsilon) for loss in losses if not isinstance(loss, float))
 
 
 def privacy_loss(subject: Planned, here: Data, there: Data) -> float | tuple[Array, Array, Array]:

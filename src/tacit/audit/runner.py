@@ -23,16 +23,17 @@ from tacit.checks import check, check_positive
 from tacit.types import Array, Budget
 
 Progress = Callable[[str, float], None]
-TRAINING, LEAST = 0.1, 500
-"""Share of the runs that choose, the others are scored; but at least so many a side choose, or a quarter where runs are few."""
+SHARES, LEAST = (0.1, 0.25), 500
+"""Share of the runs that choose, with a family's bound and without (tails take more to learn); the others are scored. At least
+``LEAST`` a side choose, or a quarter where runs are few."""
 MOST_TRIALS = 400_000
 _FIRST = 24
 _CLEAR = 1.15
 
 
-def training_runs(trials: int) -> int:
+def training_runs(trials: int, share: float) -> int:
     """Runs that choose, of so many on a side."""
-    return min(max(int(TRAINING * trials), LEAST), trials // 4)
+    return min(max(int(share * trials), LEAST), trials // 4)
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class _Run:
         self.subject, self.setting, self.claimed, self.start = subject, setting, claimed, start
         self.seconds, self.trials, self.seed, self.progress = seconds, trials, seed, progress
         self.runs, self.draws = 0, 0
+        self.share = SHARES[0] if setting.profile else SHARES[1]
 
     def draw(self, data: Data, count: int) -> Array:
         """Fresh runs: every draw has a seed of its own."""
@@ -116,7 +118,7 @@ class _Run:
             began = time.perf_counter()
             sides = [self.draw(data, _FIRST) for data in (pair.first, pair.second)]
             spent = time.perf_counter() - began
-            most = 20_000 if self.trials is None else max(_FIRST, training_runs(self.trials // 2) // len(pairs))
+            most = 20_000 if self.trials is None else max(_FIRST, training_runs(self.trials // 2, self.share) // len(pairs))
             while len(sides[0]) < most and (self.trials is not None or 3 * spent < share):
                 more = min(most - len(sides[0]), most if self.trials is not None else len(sides[0]))
                 sides = self._more(pair, sides, more)
@@ -126,7 +128,9 @@ class _Run:
             found.append((event.expected, rate, pair, sides))
         _, rate, pair, sides = max(found, key=lambda entry: entry[0])
         target = self._affordable(rate)
-        fitted = training_runs(self.trials // 2 if self.trials is not None else int(target / (1 - TRAINING)))
+        fitted = training_runs(
+            self.trials // 2 if self.trials is not None else int(target / (1 - self.share)), self.share
+        )
         if len(sides[0]) < fitted:
             sides = self._more(pair, sides, fitted - len(sides[0]))
         event = self._promise(pair, sides, target)
@@ -138,15 +142,19 @@ class _Run:
     def _affordable(self, rate: float) -> int:
         """Runs to score on each side: what ``trials`` leaves, or what the time left pays for."""
         if self.trials is not None:
-            return max(10, self.trials // 2 - training_runs(self.trials // 2))
+            return max(10, self.trials // 2 - training_runs(self.trials // 2, self.share))
         left = max(self.seconds - self.elapsed(), 0.1 * self.seconds)
-        return int(np.clip(0.85 * (1 - TRAINING) * left / (2 * rate), 100, MOST_TRIALS // 2))
+        return int(np.clip(0.85 * (1 - self.share) * left / (2 * rate), 100, MOST_TRIALS // 2))
 
     def _promise(self, pair: Pair, sides: list[Array], trials: int) -> Event:
         """The best event: statistics fitted on one half of these runs, their thresholds chosen on the other."""
         half = len(sides[0]) // 2
         attacks = fit_attacks(sides[0][:half], sides[1][:half], pair.direction)
-        return max((self._event(attack, sides, trials) for attack in attacks), key=lambda event: event.expected)
+        best = self._event(attacks[0], sides, trials)
+        for attack in attacks[1:]:  # from plain to flexible: a flexible one must promise clearly more
+            event = self._event(attack, sides, trials)
+            best = event if event.expected > 1.1 * best.expected + 0.02 else best
+        return best
 
     def _event(self, attack: Attack, sides: list[Array], trials: int) -> Event:
         half, setting = len(sides[0]) // 2, self.setting

@@ -154,8 +154,10 @@ def _scaled_epsilon(events: tuple[Event, ...], claimed: Budget, distance: float)
     if distance <= 0:
         return 0.0
 
+    known = [event for event in events if isinstance(event, Gaussian | PoissonGaussian)]
+
     def scaled(factor: float) -> tuple[Event, ...]:
-        return tuple(replace(event, scale=event.scale * factor) for event in events)
+        return tuple(replace(event, scale=event.scale * factor) for event in known)
 
     low, high = 0.02, 50.0  # factors: delta(0) falls in them
     if accounting.delta(scaled(high), 0.0, claimed.adjacency) >= distance:
@@ -173,7 +175,7 @@ def subject_of(train: Any, name: str | None = None) -> Subject:
     if hasattr(train, "fit"):
         return Estimator(train, name or type(train).__name__)
     check(callable(train), "Expected a method's name, an estimator with fit, or a function train(X, y, rng).")
-    return Trained(train, name or getattr(train, "__name__", "function"))
+    return Trained(train, name or str(getattr(train, "__name__", "function")))
 
 
 def _flat(parameters: Any) -> Array:

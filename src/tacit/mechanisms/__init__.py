@@ -10,6 +10,8 @@ from tacit.mechanisms.gradient import GradientPerturbation
 from tacit.mechanisms.heterogeneous import PiDbdpErm, PidpSgd
 from tacit.mechanisms.individual import Individual
 from tacit.mechanisms.input_plan import InputPerturbation
+from tacit.mechanisms.input_published import PublishedInput
+from tacit.mechanisms.local import DuchiSgd, LocalPerturbation
 from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.output import Output
 from tacit.mechanisms.rules import prefer
@@ -19,8 +21,9 @@ from tacit.mechanisms.svrg import Svrg
 from tacit.types import Budget, Calibration, Facts
 
 __all__ = [
-    "METHODS", "PUBLISHED", "Disjoint", "Everyone", "GradientPerturbation", "Individual", "InputPerturbation",
-    "Mechanism", "Method", "ObjectivePerturbation", "Output", "PiDbdpErm", "PidpSgd", "Poisson", "Subset",
+    "METHODS", "PUBLISHED", "Disjoint", "DuchiSgd", "Everyone", "GradientPerturbation", "Individual",
+    "InputPerturbation", "LocalPerturbation", "Mechanism", "Method", "ObjectivePerturbation", "Output", "PiDbdpErm",
+    "PidpSgd", "Poisson", "PublishedInput", "Subset",
     "SufficientStatistics", "Svrg", "choose_method",
 ]  # fmt: skip
 
@@ -77,7 +80,16 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "input", InputPerturbation(), "Fukuchi, Tran & Sakuma 2017, repaired", ("logistic", "squared"),
-            "everyone perturbs their own record; the model is learned from sums (replace-one only)", ("proven", "paper"),
+            "everyone perturbs their own record; the model is learned from sums (replace-one only)",
+            ("proven", "paper"),
+        ),
+        Method(
+            "input-local", LocalPerturbation(), "Feldman, McMillan & Talwar 2022", ("logistic", "huber-hinge"),
+            "noise on every x, randomised response on every y, shuffled; two classes (replace-one only)",
+        ),
+        Method(
+            "local-duchi-2013", DuchiSgd(), "Duchi, Jordan & Wainwright 2013", ("logistic", "huber-hinge", "squared"),
+            "pure epsilon: everyone sends one privatised gradient (replace-one only)",
         ),
         Method("dp-svrg", Svrg(), "Wang, Ye & Xu 2017", ALL, "noisy anchors and sampled, clipped differences"),
         Method("output", Output(), "Chaudhuri et al. 2011, Gaussian", ALL, "Gaussian noise on the minimiser"),
@@ -115,6 +127,15 @@ PUBLISHED: dict[str, Method] = {
             ("logistic", "huber-hinge", "squared"),
             "REFUTED: perturbs records of large influence, starts at the minimiser; proven form: 'individual'",
             ("paper",),
+        ),
+        Method(
+            "input-kang-2020", PublishedInput(), "Kang et al. 2020a (seed 000), Algorithm 1", ("logistic", "huber-hinge"),
+            "REFUTED: noise on features only, then descent; proven form: 'input-local'", ("paper",),
+        ),
+        Method(
+            "dbdp-erm", PublishedInput("dbdp-erm"), "Kang et al. 2020b (seed 003), Algorithm 1",
+            ("logistic", "huber-hinge"),
+            "noise on features only, then mini-batch descent; proven form: 'input-local'", ("paper",),
         ),
     )
 }  # fmt: skip

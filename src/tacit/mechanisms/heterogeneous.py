@@ -108,8 +108,9 @@ class PidpSgd:
     ``constant`` is c of sigma and ``contribution_constant`` c' of sigma_(c): both required. ``domain`` is r, the
     radius of the parameter space, which enters the thresholds only (the algorithm does not project). ``share`` is
     eps_1/eps (3/4 in the paper) and delta_1/delta is ``delta_share``. The step size is 1/L of Theorem 6 unless given;
-    T = ``rounds * local``, one pass over the data unless given. E of line 7 is Theorem 4's bound with zeta = lambda,
-    added to every coordinate.
+    T = ``rounds * local``, one pass over the data unless given. ``zeta`` bounds the Hessian from below: lambda unless
+    given, which is what the proofs need; the print asks for its *norm* to exceed zeta, which any zeta below the
+    largest eigenvalue meets. E of line 7 is Theorem 4's bound, added to every coordinate.
     """
 
     constant: float | None = None
@@ -118,6 +119,7 @@ class PidpSgd:
     local: int | None = None
     step: float | None = None
     domain: float = 10.0
+    zeta: float | None = None
     share: float = 0.75
     delta_share: float = 0.5
     site: Site = "gradient"
@@ -133,7 +135,7 @@ class PidpSgd:
         check(budget.delta > 0, "PIDP-SGD needs delta > 0.")
         strength = check_positive("regularization", LAMBDA if regularization is None else regularization)
         n, lipschitz = facts.records, facts.gradient + strength * self.domain
-        smooth = facts.curvature + strength
+        smooth, zeta = facts.curvature + strength, strength if self.zeta is None else self.zeta
         local = self.local or max(1, n // self.rounds)
         first, second = self.share * budget.epsilon, (1 - self.share) * budget.epsilon
         delta, other = self.delta_share * budget.delta, (1 - self.delta_share) * budget.delta
@@ -142,13 +144,13 @@ class PidpSgd:
             root = math.sqrt(self.rounds * local * math.log(1 / delta))
             scale = (self.constant or 0.0) * lipschitz * root / (n * first)
             root = self.rounds * math.sqrt(math.log(1.25 * self.rounds / other))
-            contribution = (self.contribution_constant or 0.0) * lipschitz * root / (n * strength * second)
+            contribution = (self.contribution_constant or 0.0) * lipschitz * root / (n * zeta * second)
         third = facts.radius**3 / (6 * math.sqrt(3))
         words = (f"regularization lambda = {strength:g}", f"{self.rounds} rounds of {local} steps on single records")
         return PidpSgdPlan(
             self.rounds, local, self.step or 1 / smooth, strength, scale, contribution,
             2 * self.domain * delta / -math.expm1(-first), -math.expm1(-2 * first),
-            error_bound(n, lipschitz, smooth, third, strength),
+            error_bound(n, lipschitz, smooth, third, zeta),
             (Claimed(budget.epsilon, budget.delta, SEED_002),) if budget.private else (), "pidp-sgd", words,
         )  # fmt: skip
 

@@ -4,7 +4,8 @@ A record (x, y) becomes ``q = sqrt(c2) x``, ``p = c1 y x``; what leaves its owne
 noise on a grid. The model is
 
 .. math::
-   \arg\min_{\|w\| \le \eta} \sum_i \tfrac12 (\tilde q_i \cdot w)^2 - \tilde p_i \cdot w + \tfrac{\Delta_{in}}{2}\|w\|^2 .
+   \arg\min_{\|w\| \le \eta} \sum_i \tfrac12 (\tilde q_i \cdot w)^2 - \tilde p_i \cdot w
+   + \tfrac{\Delta_{in}}{2}\|w\|^2 .
 
 The ridge ``Delta_in = Lambda - kappa`` takes back what the noise u is certain to add to the second moments (kappa, a
 lower bound on their smallest eigenvalue), so the noise on the rows does not shrink the model. Two guarantees: the

@@ -68,6 +68,7 @@ def proven(
     The row noise is half of what would disturb the model as much as the cross noise does, or what the record's epsilon
     needs. Lambda balances its own bias against the noise, for rows that spread evenly: public facts only.
     """
+    budget = replace(budget, epsilon=budget.epsilon * (1 - 1e-6))  # the polishing noise of another count may cost more
     tail, root = 0.05 * budget.delta, math.sqrt(setting.cohort)
     least, mu = 0.0, math.inf
     fixed, start = row_scale is not None, row_scale or 0.5 * QUIET * setting.row

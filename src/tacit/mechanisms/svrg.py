@@ -49,7 +49,7 @@ class SvrgPlan:
             full = add_gaussian(problem.clipped_gradient(anchor, self.clip), self.anchor_scale, source) / n
             weights, total = anchor, np.zeros_like(anchor)
             for rows in self.sampler.batches(problem.records.count, self.inner, source):
-                part = replace(problem, records=problem.records.take(rows))
+                part = problem if rows is None else replace(problem, records=problem.records.take(rows))
                 change = part.clipped_gradient(weights, self.difference_clip, anchor)
                 change = add_gaussian(change, self.inner_scale, source) / self.sampler.expected(n, self.inner)
                 weights = weights - self.step * (full + change + self.decay * weights)

@@ -1,7 +1,7 @@
 """Private training of a network: Poisson batches, clipped sums in double precision, noise through the one door.
 
-PyTorch computes gradients of single records (expanded weights through Opacus, the fastest route for these networks);
-the rest of the chain is that of the linear models: the same sampler, the same event, the same noise on a grid.
+``torch.func`` computes the gradients of single records (for these networks it was the fastest of the routes measured,
+docs page "Smoothing"); the rest of the chain is that of the linear models: the same sampler, event and noise on a grid.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from opacus.grad_sample.utils import wrap_model
 from torch import nn
+from torch.func import functional_call, grad, vmap
+from torch.linalg import vector_norm
 
 from tacit import accounting
 from tacit.calibrate import smallest_scale
@@ -26,7 +27,7 @@ from tacit.types import Array, Budget
 
 ROUNDING = 1e-4
 """Relative slack in the sensitivity for float32: how much the *other* records' gradients may move, all together."""
-CHUNK = 256
+CHUNK = 128
 """Records whose gradients are held at a time: memory, and nothing else, depends on it."""
 
 Batch = NDArray[np.intp]
@@ -63,31 +64,29 @@ def plan(budget: Budget, records: int, size: int, rate: float, steps: int, clip:
     return of(smallest_scale(lambda scale: of(scale).released(), budget, guess=guess))
 
 
-def clipped_sum(model: nn.Module, images: torch.Tensor, labels: torch.Tensor, clip: float) -> Array:
+def clipped_sum(network: nn.Module, images: torch.Tensor, labels: torch.Tensor, clip: float) -> Array:
     """Sum over records of loss gradients, each shrunk to norm at most ``clip``, as one vector in double precision.
 
-    ``model`` is wrapped for per-record gradients. Guarantee: whatever numbers PyTorch returns for a record, its part of
-    the sum has norm at most ``clip`` up to 1e-12: norms and sums are in float64. Edges: no records give zeros; a record
-    whose gradient is not finite counts as zero.
+    Guarantee: whatever numbers PyTorch returns for a record, its part of the sum has norm at most ``clip`` up to 1e-12:
+    norms and sums are in float64. Edges: no records give zeros; a record whose gradient is not finite counts as zero.
     """
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    totals = [torch.zeros(p.numel(), dtype=torch.float64, device=p.device) for p in parameters]
+    weights = {name: p.detach() for name, p in network.named_parameters()}
+    total = torch.zeros(sum(p.numel() for p in weights.values()), dtype=torch.float64, device=images.device)
+
+    def loss(point: dict[str, torch.Tensor], image: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(functional_call(network, point, (image[None],)), label[None])
+
+    gradients = vmap(grad(loss), in_dims=(None, 0, 0))
     for start in range(0, len(labels), CHUNK):
-        part = slice(start, start + CHUNK)
-        for p in parameters:
-            p.grad = None
-            p.grad_sample = None  # type: ignore[attr-defined]
-        nn.functional.cross_entropy(model(images[part]), labels[part], reduction="sum").backward()  # type: ignore[no-untyped-call]
-        with torch.no_grad():
-            rows = [p.grad_sample.reshape(len(labels[part]), -1).double() for p in parameters]  # type: ignore[attr-defined]
-            norms = torch.stack([row.square().sum(dim=1) for row in rows]).sum(dim=0).sqrt()
-            factors = clip / torch.clamp(norms, min=clip)
-            finite = torch.isfinite(norms)
-            for total, row in zip(totals, rows, strict=True):
-                total.add_(factors[finite] @ row[finite])
-    for p in parameters:
-        p.grad_sample = None  # type: ignore[attr-defined]
-    return np.asarray(torch.cat(totals).cpu().numpy(), dtype=np.float64)
+        part = gradients(weights, images[start : start + CHUNK], labels[start : start + CHUNK])
+        rows = [part[name].flatten(start_dim=1) for name in weights]
+        norms = torch.stack([vector_norm(row, dim=1, dtype=torch.float64) for row in rows]).norm(dim=0)
+        finite = torch.isfinite(norms)
+        if not bool(finite.all()):
+            rows, norms = [row[finite] for row in rows], norms[finite]
+        factors = clip / torch.clamp(norms, min=clip)
+        total += torch.cat([factors @ row.double() for row in rows])
+    return np.asarray(total.cpu().numpy(), dtype=np.float64)
 
 
 def train(
@@ -100,11 +99,10 @@ def train(
     after_step: Callable[[int], None],
 ) -> None:
     """Run the plan. Empty batches take a noisy step like any other; sums are divided by a public number."""
-    model = wrap_model(network, "ew", batch_first=True, loss_reduction="sum")
     parameters = [p for p in network.parameters() if p.requires_grad]
     for t, rows in enumerate(_batches(recipe, len(labels), source)):
         index = torch.from_numpy(rows).to(images.device)
-        total = clipped_sum(model, images[index], labels[index], recipe.clip)
+        total = clipped_sum(network, images[index], labels[index], recipe.clip)
         noisy = torch.from_numpy(add_gaussian(total, recipe.scale, source) / recipe.divisor)
         start = 0
         for p in parameters:

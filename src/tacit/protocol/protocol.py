@@ -218,18 +218,17 @@ class Protocol:
         except ValueError as error:
             raise ValueError("This is not a Tacit protocol: it is not JSON.") from error
         check(isinstance(data, dict) and data.get("format") == FORMAT, "This is not a Tacit protocol.")
+        if checksum({k: v for k, v in data.items() if k != "fingerprint"})[:32] != data.get("fingerprint"):
+            refuse("This protocol was changed after it was written: its fingerprint does not match.")
         try:
             target = dict(data["target"])
             if "classes" in target:
                 target["classes"] = tuple(target["classes"])
             schema = None if data["schema"] is None else Schema.from_dict(data["schema"])
             fields = {k: data[k] for k in ("columns", "epsilon", "delta", "surrogate", "calibration", "purpose")}
-            made = cls(target=Target(**target), numbers=InputNumbers(**data["numbers"]), schema=schema, **fields)
+            return cls(target=Target(**target), numbers=InputNumbers(**data["numbers"]), schema=schema, **fields)
         except (KeyError, TypeError) as error:
             raise ValueError("This protocol is incomplete or malformed.") from error
-        if made.fingerprint != data.get("fingerprint"):
-            refuse("This protocol was changed after it was written: its fingerprint does not match.")
-        return made
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to a file."""

@@ -1,12 +1,14 @@
 """Newton's method in double precision, with a certified gradient norm at the point it returns.
 
-For a strongly convex objective with constant Lambda, ``||w - w*|| <= ||grad F(w)|| / Lambda``: the gap is what proofs need.
+For a strongly convex objective with constant Lambda, ``||w - w*|| <= ||grad F(w)|| / Lambda``: the gap is what proofs
+need.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +30,8 @@ TOGETHER_NUMBERS = 1 << 18
 class Newton:
     """Damped Newton steps until the gradient norm is below ``tolerance``.
 
-    A step is accepted when the objective still falls at its end (then, by convexity, it fell all the way), when it halves the
-    smallest gradient norm seen (that can happen only so often), or when it lowers the objective (Armijo): so the
+    A step is accepted when the objective still falls at its end (then, by convexity, it fell all the way), when it halves
+    the smallest gradient norm seen (that can happen only so often), or when it lowers the objective (Armijo): so the
     method converges from anywhere, kinks of the Huber hinge included. Independent models of few features are solved
     together, others one by one; softmax, and designs wider than :data:`DENSE_FEATURES`, use conjugate gradients.
     """
@@ -51,7 +53,7 @@ class Newton:
         return Solution(weights, gap, max(part.steps for part in parts))
 
     def solve_columns(self, problem: Problem) -> tuple[Array, Array, int]:
-        """Minimise each of many independent models to ``tolerance``: the weights, the gap of each column, the most steps.
+        """Minimise each of many independent models to ``tolerance``: the weights, the gap of each, the most steps.
 
         The steps are those that each model would take by itself; every pass is a few matrix products for all of them.
         """
@@ -136,14 +138,15 @@ def _pick(problem: Problem, columns: NDArray[np.intp]) -> Problem:
 def _hessians(problem: Problem, weights: Array) -> Array:
     """Hessians of independent models, models x features x features.
 
-    ``H_j = sum_i c_ij x_i x_i^T``: the curvatures, models x rows, times the products of all pairs of features, rows x d(d+1)/2.
+    ``H_j = sum_i c_ij x_i x_i^T``: the curvatures, models x rows, times the products of all pairs of features,
+    rows x d(d+1)/2.
     """
     records, size = problem.records, problem.records.features
     upper, lower = np.triu_indices(size)
     packed = np.zeros((weights.shape[1], len(upper)))
     for block, rows in records.blocks():
         z = records.predict(block, rows, weights)
-        dense = np.asarray(block.toarray() if sparse.issparse(block) else block, dtype=np.float64)
+        dense: Any = getattr(block, "toarray")() if sparse.issparse(block) else block
         design = np.full((len(z), size), records.intercept)
         design[:, : dense.shape[1]] = dense * records.scales[rows, None]
         curves = problem.loss.curve(z, records.targets[rows], np.ones_like(z))

@@ -1,0 +1,87 @@
+"""``tacit audit``: one method, or the table of all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tacit.audit.runner import Progress
+from tacit.audit.survey import audit_all, audit_method, markdown, to_json
+from tacit.checks import check
+from tacit.types import ADJACENCIES, Budget
+
+_ABOUT = (
+    "Measures a lower bound on the epsilon of a method, by training it thousands of times on two data sets that differ in one "
+    "record and telling the results apart. 'violated' is a proof, at the stated confidence, that a claim is false; 'consistent' "
+    "is not a proof that it is true."
+)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to ``tacit``."""
+    part = commands.add_parser("audit", help="Measure the epsilon of a method by experiment.", description=_ABOUT)
+    part.add_argument("method", nargs="?", help="a name from `tacit methods`")
+    part.add_argument("--all", action="store_true", help="audit every method under both adjacencies and write the table")
+    part.add_argument("--epsilon", type=float, default=1.0, help="the claim; default: 1")
+    part.add_argument("--delta", type=float, default=1e-5, help="default: 1e-5; 0 is used for pure methods")
+    part.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
+    part.add_argument("--loss", help="one loss only; default: all that the method takes")
+    part.add_argument("--seconds", type=float, default=None, help="time for one audit; default: 3 (with --all: 6)")
+    part.add_argument("--confidence", type=float, default=0.999)
+    part.add_argument("--seed", type=int, help="makes an audit repeatable")
+    part.add_argument("--out", metavar="FILE", help="write the table as .md or .json, or the picture of one audit as .svg")
+    part.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it: 0 when all claims are consistent with what was measured, 1 when one is violated."""
+    check(options.all != (options.method is not None), "Name a method, or give --all.")
+    claimed = Budget(options.epsilon, options.delta, options.adjacency)
+    if options.all:
+        rows = audit_all(
+            claimed, seconds=options.seconds or 6.0, confidence=options.confidence, seed=options.seed, say=_say
+        )
+    else:
+        losses = [options.loss] if options.loss else None
+        rows = [
+            audit_method(
+                options.method, claimed, losses=losses, seconds=options.seconds or 3.0, confidence=options.confidence,
+                seed=options.seed, say=_say,
+            )
+        ]  # fmt: skip
+    if not options.all:
+        for result in rows[0].results:
+            print(result)
+        if rows[0].exact is not None:
+            print(f"exact epsilon over one-dimensional pairs: {rows[0].exact:.4g}")
+    table = markdown(rows, claimed, options.confidence)
+    if options.out:
+        text = table
+        if options.out.endswith(".json"):
+            text = to_json(rows, claimed, options.confidence)
+        elif options.out.endswith(".svg"):
+            check(not options.all, "A picture is of one method. Leave out --all, or write a .md or .json file.")
+            text = rows[0].worst.picture()
+        Path(options.out).write_text(text, encoding="utf-8")
+        print(f"Wrote {options.out}.", file=sys.stderr)
+    if options.all:
+        print(table)
+    return int(any(result.verdict == "violated" for row in rows for result in row.results))
+
+
+def _say(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+    else:
+        print(text, file=sys.stderr, flush=True)
+
+
+def progress_bar() -> Progress:
+    """A bar on stderr."""
+
+    def show(stage: str, part: float) -> None:
+        width = int(30 * part)
+        print(f"\r\x1b[K[{'#' * width}{'.' * (30 - width)}] {stage}", end="" if part < 1 else "\n", file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,12 @@
+"""Measure all evidence again: ``python -m tacit.audit.evidence [case ...]``."""
+
+from __future__ import annotations
+
+import sys
+
+from tacit.audit.evidence import CASES, load, record
+
+for name in sys.argv[1:] or CASES:
+    record(name)
+    for entry in load(name)["audits"]:
+        print(f"{name}, c = {entry['c']:g}: epsilon >= {entry['epsilon']:.3g} (could show {entry['ceiling']:.3g}): {entry['verdict']}", flush=True)

@@ -1,0 +1,143 @@
+"""Record and replay: run on a data set, freeze all that was released and drawn, run again on a neighbour.
+
+With the outputs frozen, control flow and shapes must be the same, and each statistic must move by no more than was declared. It
+finds what black-box audits miss: small probabilities, shapes that depend on data, a branch on a private value.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+import tacit.noise
+from tacit.audit.pairs import Pair
+from tacit.audit.subjects import Planned
+from tacit.events import Event, Gaussian, PoissonGaussian, Sphere, SubsetGaussian
+from tacit.noise import SeededSource, Words
+from tacit.types import Adjacency, Array
+
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Release:
+    """One pass through the door of randomness: the statistic, its noise scale, and what went out."""
+
+    values: Array
+    scale: float
+    output: Array
+
+
+@dataclass
+class Tape:
+    """A source that records its words, or plays them back; a neighbour with a record more gets fresh words for it."""
+
+    seed: int
+    words_drawn: list[Words] = field(default_factory=list)
+    playing: bool = False
+    position: int = 0
+    seeded: bool = True
+
+    def __post_init__(self) -> None:
+        self._fresh = SeededSource((self.seed, int(self.playing)))
+
+    def words(self, count: int) -> Words:
+        """The next words."""
+        if not self.playing:
+            self.words_drawn.append(self._fresh.words(count))
+            return self.words_drawn[-1]
+        if self.position >= len(self.words_drawn):
+            return self._fresh.words(count)
+        kept = self.words_drawn[self.position]
+        self.position += 1
+        return kept[:count] if len(kept) >= count else np.concatenate([kept, self._fresh.words(count - len(kept))])
+
+
+@contextmanager
+def _door(frozen: list[Release] | None) -> Iterator[list[Release]]:
+    """Watch :func:`tacit.noise.release`; with ``frozen``, give out those outputs in the place of new ones."""
+    seen: list[Release] = []
+    true_release = tacit.noise.release
+
+    def watched(values: Array, scale: float, unit_noise: Array) -> Array:
+        output = true_release(values, scale, unit_noise)
+        if frozen is not None and len(seen) < len(frozen) and frozen[len(seen)].output.shape == output.shape:
+            output = frozen[len(seen)].output
+        seen.append(Release(np.array(values, copy=True), scale, output))
+        return output.copy()
+
+    with _LOCK:
+        tacit.noise.release = watched
+        try:
+            yield seen
+        finally:
+            tacit.noise.release = true_release
+
+
+def replay(subject: Planned, pair: Pair, adjacency: Adjacency, seed: int = 0) -> list[str]:
+    """What differs between a run and its replay on the neighbour beyond what the events declare; empty when all is well."""
+    tape = Tape(seed)
+    with _door(None) as first:
+        subject.plan.run(subject.problem(pair.first), tape)
+    with _door(first) as second:
+        subject.plan.run(subject.problem(pair.second), Tape(seed, tape.words_drawn, playing=True))
+    return differences(first, second, subject.plan.events, adjacency)
+
+
+def differences(first: list[Release], second: list[Release], events: tuple[Event, ...], adjacency: Adjacency) -> list[str]:
+    """Compare two runs, release by release."""
+    if len(first) != len(second):
+        return [f"{len(first)} releases became {len(second)}"]
+    found = []
+    for number, (one, two) in enumerate(zip(first, second, strict=True)):
+        if one.values.shape != two.values.shape:
+            found.append(f"release {number}: shape {one.values.shape} became {two.values.shape}")
+        elif one.scale != two.scale:
+            found.append(f"release {number}: noise scale {one.scale:.6g} became {two.scale:.6g}")
+        elif not one.scale > 0:
+            found.append(f"release {number}: no noise")
+        else:
+            limit = _declared(events, one, adjacency)
+            moved = float(np.linalg.norm(one.values - two.values)) / one.scale
+            if limit is not None and not moved <= limit * (1 + 1e-9):
+                found.append(f"release {number}: moved by {moved:.6g} noise scales, declared {limit:.6g}")
+    return found
+
+
+def _declared(events: tuple[Event, ...], release: Release, adjacency: Adjacency) -> float | None:
+    """The largest move, in noise scales, that the events declare for this release; None where they declare none."""
+    known = [e for e in events if isinstance(e, Gaussian | Sphere | PoissonGaussian | SubsetGaussian)]
+    if len(known) < len(events):
+        return None
+    event = ([e for e in known if math.isclose(e.scale, release.scale, rel_tol=1e-9)] or known)[0]
+    if isinstance(event, Gaussian | Sphere):
+        moved = event.sensitivity.under(adjacency)
+        return None if moved is None else moved / event.scale
+    return (1 if adjacency == "add-remove" else 2) * event.clip / event.scale
+
+
+def same_noise(estimator: Any, pair: Pair, seed: int = 0) -> tuple[list[str], float]:
+    """For a stranger with a ``random_state``: fit both data sets with the same one.
+
+    Gives what changed that never should (shapes, fitted attributes), and how far the coefficients moved: for noise that is
+    added to a statistic last, that is the statistic's own move, to be compared with the noise's scale.
+    """
+    models = []
+    for data in (pair.first, pair.second):
+        model = clone(estimator)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=seed)
+        models.append(model.fit(data.rows, data.targets))
+    one, two = ({k: np.shape(v) for k, v in vars(m).items() if k.endswith("_")} for m in models)
+    found = [f"attribute {name} is set on one data set only" for name in sorted(set(one) ^ set(two))]
+    found += [f"{name} has shape {one[name]}, then {two[name]}" for name in sorted(set(one) & set(two)) if one[name] != two[name]]
+    ends = [np.r_[np.ravel(m.coef_), np.ravel(getattr(m, "intercept_", ()))] for m in models]
+    moved = float(np.linalg.norm(ends[0] - ends[1])) if ends[0].shape == ends[1].shape else math.inf
+    return found, moved

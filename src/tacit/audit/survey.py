@@ -1,0 +1,162 @@
+"""The audit of all methods: every loss, both adjacencies, and the table that the documentation shows."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tacit._version import __version__
+from tacit.audit.exact import exact_epsilon, one_dimensional_pairs
+from tacit.audit.result import AuditResult
+from tacit.audit.runner import audit
+from tacit.audit.subjects import planned
+from tacit.checks import PrivacyError, check
+from tacit.losses import Logistic
+from tacit.mechanisms import METHODS, GradientPerturbation, Mechanism, ObjectivePerturbation, Output
+from tacit.mechanisms.base import Method
+from tacit.types import ADJACENCIES, Adjacency, Budget, Loss
+
+Say = Callable[[str], None]
+RECORDS = 16
+
+
+@dataclass(frozen=True)
+class Stress:
+    """Settings of a method under which its guarantee is nearly reached: what an audit can see is largest there."""
+
+    mechanism: Mechanism
+    loss: Loss
+    regularization: float | None
+
+
+STRESSED: dict[str, Stress] = {
+    "objective": Stress(ObjectivePerturbation(), Logistic(5.0), 30.0 / RECORDS),
+    "output": Stress(Output(), Logistic(5.0), 30.0 / RECORDS),
+    "gradient": Stress(GradientPerturbation(step=1e-3, momentum=0.0, schedule="constant"), Logistic(5.0), None),
+}
+"""A large margin keeps every slope near its largest; a strong regulariser or small steps keep the weights near zero."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The audits of one method under one adjacency; ``exact`` is the exact epsilon over one-dimensional pairs, where known."""
+
+    method: str
+    status: str
+    adjacency: Adjacency
+    results: tuple[AuditResult, ...]
+    exact: float | None
+    seconds: float
+
+    @property
+    def worst(self) -> AuditResult:
+        """The audit that measured most."""
+        return max(self.results, key=lambda result: result.epsilon)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "method": self.method, "status": self.status, "adjacency": self.adjacency, "exact": self.exact,
+            "seconds": round(self.seconds, 1), "audits": [result.to_dict() for result in self.results],
+        }  # fmt: skip
+
+
+def audit_method(
+    name: str, claimed: Budget, *, losses: Iterable[str] | None = None, seconds: float = 8.0, confidence: float = 0.999,
+    seed: int | None = None, say: Say = lambda text: None,
+) -> Row:  # fmt: skip
+    """Audit a method with each of its losses, at its default settings and under stress where that is set."""
+    check(name in METHODS, f"Unknown method {name!r}. Known: {', '.join(METHODS)}.")
+    method, start = METHODS[name], time.perf_counter()
+    pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
+    claim = Budget(claimed.epsilon, 0.0 if pure else claimed.delta, claimed.adjacency)
+    options: dict[str, Any] = {"seconds": seconds, "confidence": confidence, "records": RECORDS}
+    results = []
+    for number, loss in enumerate(losses or method.losses):
+        say(f"{name}, {loss} loss, {claimed.adjacency}")
+        key = None if seed is None else seed + number
+        results.append(audit(name, claim, loss=loss, seed=key, **options))
+    if name in STRESSED and losses is None:
+        say(f"{name} under stress, {claimed.adjacency}")
+        stress = STRESSED[name]
+        subject = planned(
+            stress.mechanism, claim, loss=stress.loss, records=RECORDS, features=2, regularization=stress.regularization
+        )
+        results.append(audit(subject, claim, seed=seed, name=f"{name} under stress, logistic loss", **options))
+    return Row(name, _status(method), claimed.adjacency, tuple(results), _exact(name, claim), time.perf_counter() - start)
+
+
+def audit_all(
+    claimed: Budget, *, seconds: float = 8.0, confidence: float = 0.999, seed: int | None = None, say: Say = lambda text: None,
+    methods: Iterable[str] | None = None,
+) -> list[Row]:  # fmt: skip
+    """Audit every method under both adjacencies; those that refuse one are left out there."""
+    rows = []
+    for name in methods or METHODS:
+        for adjacency in ADJACENCIES:
+            budget = Budget(claimed.epsilon, claimed.delta, adjacency)
+            try:
+                rows.append(audit_method(name, budget, seconds=seconds, confidence=confidence, seed=seed, say=say))
+            except PrivacyError:
+                say(f"{name} does not cover {adjacency}")
+    return rows
+
+
+def _status(method: Method) -> str:
+    from tacit.survey import entry
+
+    return entry(method).status.split(";")[0]
+
+
+def _exact(name: str, claim: Budget) -> float | None:
+    """The largest exact epsilon over one-dimensional pairs, for the methods whose densities are known."""
+    if name not in ("objective", "output"):
+        return None
+    worst = 0.0
+    cases: list[tuple[str | Mechanism, str | Loss, float | None]] = [(name, loss, None) for loss in ("logistic", "huber-hinge", "squared")]
+    cases.append((STRESSED[name].mechanism, STRESSED[name].loss, 30.0))
+    for method, loss, strong in cases:
+        made = {
+            count: planned(
+                method, claim, loss=loss, records=count, features=1, regularization=None if strong is None else strong / count
+            )
+            for count in {len(pair.first.rows) for pair in one_dimensional_pairs(claim.adjacency)}
+        }
+        for pair in one_dimensional_pairs(claim.adjacency):
+            worst = max(worst, exact_epsilon(made[len(pair.first.rows)], pair, claim.delta))
+    return worst
+
+
+def to_json(rows: list[Row], claimed: Budget, confidence: float) -> str:
+    """All results with date and version."""
+    head = {"version": __version__, "date": datetime.date.today().isoformat(), "epsilon": claimed.epsilon, "delta": claimed.delta}
+    return json.dumps({**head, "confidence": confidence, "methods": [row.to_dict() for row in rows]}, indent=1)
+
+
+def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
+    """The table of the documentation."""
+    head = (
+        f"Measured by `tacit audit --all` of Tacit {__version__} on {datetime.date.today().isoformat()}: claimed epsilon = "
+        f"{claimed.epsilon:g}, delta = {claimed.delta:g} (0 for the pure methods), bounds at {100 * confidence:g}% confidence.\n"
+    )
+    lines = [
+        head,
+        "| method | neighbours | status | measured epsilon | exact, one dimension | where | scored | could show | time |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        worst = row.worst
+        verdict = " **VIOLATED**" if worst.verdict == "violated" else ""
+        exact = "" if row.exact is None else f"{row.exact:.2f}"
+        lines.append(
+            f"| {row.method} | {row.adjacency} | {row.status} | ≥ {worst.epsilon:.2f}{verdict} | {exact} | "
+            f"{worst.subject.removeprefix(row.method).strip(' ,')}; {worst.pair}; {worst.bound} | {worst.trials:,} | {worst.ceiling:.1f} | {row.seconds:.0f} s |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+__all__ = ["RECORDS", "STRESSED", "Row", "Stress", "audit_all", "audit_method", "markdown", "to_json"]

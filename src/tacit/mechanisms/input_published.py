@@ -1,0 +1,115 @@
+"""Input perturbation as papers 000 and 003 publish it: noise on x only, then (mini-batch) gradient descent.
+
+* 000, Kang et al. 2020a: ``sigma^2 = c G^2 T log(1/delta) / (n (n-1) sqrt(Delta) eps^2)`` (9), without sqrt(Delta) for
+  Polyak-Lojasiewicz losses (12). Refuted: labels are not perturbed, and the noise on the gradient shrinks with n.
+* 003, Kang et al. 2020b (DBDP-ERM), Algorithm 1: ``sigma = c q G sqrt(T log(1/delta)) / eps`` (10). Claimed.
+
+``c`` is "some constant" in both papers: it has to be given.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.checks import check, check_count, check_positive
+from tacit.events import Claimed, Event
+from tacit.mechanisms.input_plan import design
+from tacit.noise import Source, gaussian, permutation
+from tacit.problem import Problem
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+
+REFERENCES = {
+    "input-kang-2020": "Kang, Liu, Niu, Tong, Zhang & Wang 2020, Theorems 1 and 3",
+    "dbdp-erm": "Kang, Liu, Ding, Liu, Tong & Wang 2020, Theorem 1",
+}
+
+
+@dataclass(frozen=True)
+class PublishedPlan:
+    """Perturbed features and plain descent."""
+
+    scale: float
+    shared: bool
+    steps: int
+    rate: float
+    batch: float
+    regularization: float
+    events: tuple[Event, ...]
+    theorem: str
+    assumptions: tuple[str, ...]
+
+    def run(self, problem: Problem, source: Source) -> Solution:
+        """Perturb all rows once, then descend on them."""
+        records = problem.records
+        columns = records.matrix.shape[1]
+        rows = np.vstack([design(records, place, block) for block, place in records.blocks()])
+        noise = gaussian(source, (1 if self.shared else len(rows), columns)) * self.scale
+        rows[:, :columns] += noise
+        labels = records.targets
+        weights = problem.start()
+        size = max(1, round(self.batch * len(rows)))
+        for _ in range(self.steps):
+            picked = slice(None) if size >= len(rows) else permutation(source, len(rows))[:size]
+            x, y = rows[picked], labels[picked]
+            slopes = problem.loss.slope(x @ weights, y)
+            weights = weights - self.rate * (x.T @ slopes / len(x) + self.regularization * weights)
+        data: tuple[Array, Array] = (rows[:, :columns], labels[:, 0])
+        return Solution(weights, steps=self.steps, extras={"perturbed_data": data})
+
+
+@dataclass(frozen=True)
+class PublishedInput:
+    """The published noise of ``paper`` ('input-kang-2020' or 'dbdp-erm'), with the constant c that papers leave open.
+
+    ``shared`` draws one z for all records, as the text of 000 reads. ``condition``: 'strongly-convex' or
+    'polyak-lojasiewicz'.
+    """
+
+    paper: str = "input-kang-2020"
+    constant: float | None = None
+    steps: int = 50
+    rate: float = 1.0
+    batch: float = 1.0
+    shared: bool = False
+    condition: str = "strongly-convex"
+    site: Site = "input"
+
+    def needs(self, facts: Facts, calibration: Calibration) -> str:
+        """Its constant, two classes, and to be asked for by name."""
+        if calibration != "paper":
+            return f"{self.paper} has no proof. Ask for it with calibration='paper', or use method='input-local'."
+        if self.constant is None:
+            return f"{self.paper} leaves its constant open. Use method=PublishedInput({self.paper!r}, constant=...)."
+        if facts.outputs > 1 or not math.isfinite(facts.loss.smoothness):
+            return f"{self.paper} needs two classes and a smooth loss."
+        return ""
+
+    def calibrate(
+        self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
+    ) -> PublishedPlan:
+        """The published formula."""
+        check(self.paper in REFERENCES, f"Expected paper={self.paper!r} to be one of {', '.join(REFERENCES)}.")
+        check_count("steps", self.steps)
+        check(0 < self.batch <= 1, f"Expected 0 < batch={self.batch} <= 1.")
+        kinds = ("strongly-convex", "polyak-lojasiewicz")
+        check(self.condition in kinds, f"Expected condition={self.condition!r} to be one of {', '.join(kinds)}.")
+        check(budget.delta > 0 and budget.private, "The published noise needs a finite epsilon and delta > 0.")
+        c = check_positive("constant", self.constant or 0.0)
+        strong = 0.01 if regularization is None else regularization
+        n, log = facts.records, math.log(1 / budget.delta)
+        if self.paper == "dbdp-erm":
+            scale = c * self.batch * facts.gradient * math.sqrt(self.steps * log) / budget.epsilon
+        else:
+            check(strong > 0 and n > 1, "The published noise needs regularization > 0 and two records.")
+            variance = c * facts.gradient**2 * self.steps * log / (n * (n - 1) * budget.epsilon**2)
+            scale = math.sqrt(variance / (math.sqrt(strong) if self.condition == "strongly-convex" else 1.0))
+        rate = min(self.rate, 1 / (facts.curvature + strong))
+        words = (
+            f"noise {scale:.6g} on every feature ({'one draw for all' if self.shared else 'each its own'}), none on labels",
+            f"constant c = {c:g}, {self.steps} steps, batch fraction {self.batch:g}, lambda = {strong:g}",
+        )
+        claim = Claimed(budget.epsilon, budget.delta, REFERENCES[self.paper])
+        return PublishedPlan(scale, self.shared, self.steps, rate, self.batch, strong, (claim,), self.paper, words)

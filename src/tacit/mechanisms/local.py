@@ -1,0 +1,239 @@
+r"""Input perturbation for any loss: every record is perturbed by its owner, and the model is trained as usual.
+
+* 'input-local' (proven): Gaussian noise on x and randomised response on y make each record (epsilon_0, delta_0)-private
+  by itself. The records are shuffled, so the model, and the perturbed data set itself, cost less
+  (:mod:`tacit.shuffle`). Training knows the noise: it replaces x by its best linear guess from the noisy x (regression
+  calibration; Carroll, Ruppert, Stefanski & Crainiceanu 2006).
+* 'local-duchi-2013' (proven): one pass of SGD; each contributor sends one gradient through the l2-ball mechanism of
+  Duchi, Jordan & Wainwright 2013.
+
+What the papers 000 and 003 publish is in :mod:`tacit.mechanisms.input_published`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import gammaln
+
+from tacit.calibrate import smallest_scale
+from tacit.checks import check
+from tacit.events import Event, Gaussian, Response, Sensitivity, Shuffled
+from tacit.mechanisms.input_plan import design
+from tacit.noise import Source, add_gaussian, gaussian, grid_slack, permutation, uniform
+from tacit.problem import Problem, Records
+from tacit.shuffle import shuffled_approximate_delta
+from tacit.solvers.newton import Newton
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+
+FAR = 1e12
+"""A clip that no perturbed row reaches: training on perturbed records is post-processing and needs none."""
+CLASSES = ("logistic", "huber-hinge")
+
+
+@dataclass(frozen=True)
+class LocalPlan:
+    """Calibrated local perturbation: noise on x, a chance to flip y, and what training does about both."""
+
+    scale: float
+    label_epsilon: float
+    regularization: float
+    correct: bool
+    events: tuple[Event, ...]
+    record_events: tuple[Event, ...]
+    assumptions: tuple[str, ...]
+    theorem: str = "input-local"
+    record_theorem: str = "input-local-record"
+
+    def perturb(self, records: Records, source: Source) -> tuple[Array, Array]:
+        """The perturbed rows (without the intercept's constant) and labels, in a random order."""
+        rows = np.empty((records.count, records.matrix.shape[1]))
+        for block, place in records.blocks():
+            clean = design(records, place, block)[:, : rows.shape[1]]
+            rows[place] = add_gaussian(clean, self.scale, source)
+        labels = records.targets[:, 0].copy()
+        if math.isfinite(self.label_epsilon):
+            labels[uniform(source, len(labels)) < 1 / (1 + math.exp(self.label_epsilon))] *= -1
+        order = permutation(source, len(labels)) if self.scale else np.arange(len(labels))
+        return rows[order], labels[order]
+
+    def run(self, problem: Problem, source: Source) -> Solution:
+        """Perturb, shuffle, correct, train."""
+        rows, labels = self.perturb(problem.records, source)
+        used = calibrated_rows(rows, self.scale) if self.correct and self.scale else rows
+        weights = trained(problem, used, labels, self.regularization)
+        return Solution(weights, extras={"perturbed_data": (rows, labels)} if self.scale else {})
+
+
+def calibrated_rows(rows: Array, scale: float) -> Array:
+    """The best linear guess of every unperturbed row: ``m + (x - m) S (S + scale^2)^{-1}``, S the rows' own covariance.
+
+    S is the observed covariance less the known noise, with no eigenvalue below a hundredth of the noise's part.
+    """
+    middle = rows.mean(axis=0)
+    centred = rows - middle
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(rows))
+    own = np.maximum(values - scale**2, 0.01 * scale**2 / math.sqrt(len(rows)))
+    return np.asarray(middle + ((centred @ vectors) * (own / (own + scale**2))) @ vectors.T)
+
+
+def trained(problem: Problem, rows: Array, labels: Array, regularization: float) -> Array:
+    """The minimiser on perturbed records: post-processing, so no clip and no certificate is needed."""
+    records = Records.build(rows, labels[:, None], FAR, problem.records.intercept)
+    strong = replace(problem, records=records, regularization=regularization * len(labels))
+    return Newton(1e-8 * len(labels)).solve(strong).weights
+
+
+@dataclass(frozen=True)
+class LocalPerturbation:
+    """Gaussian noise on x and randomised response on y, amplified by shuffling.
+
+    ``label_share`` is the label's part of a record's epsilon; ``correct`` trains with the noise known; ``shuffle``
+    False prices the model as one record.
+    """
+
+    label_share: float = 0.3
+    correct: bool = True
+    shuffle: bool = True
+    site: Site = "input"
+
+    def needs(self, facts: Facts, calibration: Calibration) -> str:
+        """Two classes, and no published noise."""
+        if facts.loss.name not in CLASSES or facts.outputs > 1:
+            return "Local perturbation needs two classes and a logistic or hinge loss. Use method='input' for numbers."
+        if calibration == "paper":
+            return (
+                "Local perturbation has no published noise of its own. Use 'input-kang-2020' or calibration='proven'."
+            )
+        return ""
+
+    def calibrate(
+        self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
+    ) -> LocalPlan:
+        """The largest local epsilon whose shuffled price fits, then the noise of one record."""
+        check(0 < self.label_share < 1, f"Expected 0 < label_share={self.label_share} < 1.")
+        strength = 1e-4 if regularization is None else regularization
+        if not budget.private:
+            return LocalPlan(0.0, math.inf, strength, False, (), (), ())
+        check(budget.delta > 0, "Local perturbation adds Gaussian noise: it needs delta > 0.")
+        local, local_delta = self._local(budget, facts.records)
+        label = self.label_share * local
+        reach = math.sqrt(facts.radius**2 - facts.constant**2)
+        columns = facts.features - int(facts.intercept)
+
+        def released(scale: float) -> tuple[Event, ...]:
+            slack = grid_slack(scale, columns)
+            return Gaussian(Sensitivity(None, 2 * reach + slack), scale), Response(label)
+
+        scale = smallest_scale(released, Budget(local, local_delta), guess=reach)
+        record = released(scale)
+        central: tuple[Event, ...] = (
+            (Shuffled(local, local_delta, facts.records),) if local > budget.epsilon else record
+        )
+        words = (
+            f"each record ({local:.4g}, {local_delta:.3g})-private by itself: noise {scale:.4g} on x, "
+            f"labels flipped with probability {1 / (1 + math.exp(label)):.4g}",
+            "the order of the perturbed records tells nothing" if local > budget.epsilon else "no amplification",
+        )
+        return LocalPlan(scale, label, strength, self.correct, central, record, words)
+
+    def _local(self, budget: Budget, records: int) -> tuple[float, float]:
+        """The largest (epsilon_0, delta_0) that shuffling amplifies to the budget, or the budget itself."""
+        delta = budget.delta / (4 * records * (math.exp(min(budget.epsilon, 50.0)) + 1))
+        low, high = budget.epsilon, min(budget.epsilon, 50.0) + math.log(records + 1.0)
+        if not self.shuffle or delta <= 0:
+            return budget.epsilon, budget.delta
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            fits = shuffled_approximate_delta(middle, delta, records, budget.epsilon) <= budget.delta
+            low, high = (middle, high) if fits else (low, middle)
+        gain = low > 1.3 * budget.epsilon  # the smaller delta_0 must be worth it
+        return (low, delta) if gain else (budget.epsilon, budget.delta)
+
+
+@dataclass(frozen=True)
+class DuchiPlan:
+    """One pass of SGD over privatised gradients, pure ``epsilon`` for each."""
+
+    epsilon: float
+    radius: float
+    gradient: float
+    batches: int
+    events: tuple[Event, ...]
+    record_events: tuple[Event, ...]
+    assumptions: tuple[str, ...]
+    theorem: str = "local-duchi-2013"
+    record_theorem: str = "local-duchi-2013"
+
+    def run(self, problem: Problem, source: Source) -> Solution:
+        """Each contributor answers once, in random order; steps D/(B sqrt t), projection, mean of the second half."""
+        order = permutation(source, problem.records.count)
+        weights, total = problem.start(), np.zeros((problem.records.features, 1))
+        half, size = self.batches // 2, problem.records.features
+        loud = self.gradient if math.isinf(self.epsilon) else ball_size(self.gradient, self.epsilon, size)
+        for step, rows in enumerate(np.array_split(order, self.batches)):
+            part = problem.records.take(rows)
+            block = next(iter(part.blocks()))[0] if part.count else part.matrix
+            x = design(part, slice(0, part.count), block)
+            slopes = problem.loss.slope(x @ weights, part.targets)
+            answers = slopes * x
+            if math.isfinite(self.epsilon):
+                answers = ball_mechanism(answers, self.gradient, self.epsilon, source)
+            rate = self.radius * math.sqrt(len(rows)) / (loud * math.sqrt(step + 1))
+            weights = weights - rate * answers.mean(axis=0)[:, None]
+            weights = weights * min(1.0, self.radius / max(float(np.linalg.norm(weights)), 1e-300))
+            total += weights if step >= half else 0.0
+        return Solution(total / (self.batches - half))
+
+
+def ball_size(bound: float, epsilon: float, size: int) -> float:
+    """B, the length of every answer: ``bound (e^eps + 1)/(e^eps - 1) sqrt(pi) Gamma((d+1)/2)/Gamma(d/2)``, unbiased."""
+    shape = math.exp(float(gammaln((size + 1) / 2)) - float(gammaln(size / 2)))
+    return bound / math.tanh(epsilon / 2) * math.sqrt(math.pi) * shape
+
+
+def ball_mechanism(values: Array, bound: float, epsilon: float, source: Source) -> Array:
+    """One answer for each row of norm at most ``bound``: unbiased, of one length, and pure epsilon-private.
+
+    The row is rounded to +-bound times its direction; the answer is uniform on the half sphere around that end with
+    probability e^eps/(1 + e^eps), else on the other half. Reference: Duchi, Jordan & Wainwright 2013, section 4.2.3.
+    """
+    count, size = values.shape
+    norms = np.linalg.norm(values, axis=1)
+    axes = gaussian(source, (count, size))
+    known = norms > 0
+    axes[known] = values[known]
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    axes[uniform(source, count) >= 0.5 + np.minimum(norms / bound, 1.0) / 2] *= -1
+    axes[uniform(source, count) >= 1 / (1 + math.exp(-epsilon))] *= -1
+    answers = gaussian(source, (count, size))
+    answers *= np.where((answers * axes).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+    return np.asarray(answers * (ball_size(bound, epsilon, size) / np.linalg.norm(answers, axis=1, keepdims=True)))
+
+
+@dataclass(frozen=True)
+class DuchiSgd:
+    """Duchi, Jordan & Wainwright 2013: local SGD, pure epsilon for every contributor; ``radius`` bounds the weights."""
+
+    radius: float = 5.0
+    batches: int = 500
+    noise: str = "sphere"
+    site: Site = "input"
+
+    def needs(self, facts: Facts, calibration: Calibration) -> str:
+        """One score with a bounded slope."""
+        if facts.outputs > 1 or not math.isfinite(facts.loss.lipschitz):
+            return "Duchi et al. 2013 need one score and a loss with bounded slope. Use two classes."
+        return "" if calibration == "proven" else "The published noise is the proven one. Use calibration='proven'."
+
+    def calibrate(
+        self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
+    ) -> DuchiPlan:
+        """Everyone answers once with the whole epsilon."""
+        released: tuple[Event, ...] = (Response(budget.epsilon),) if budget.private else ()
+        batches = max(1, min(self.batches, facts.records))
+        words = (f"{batches} steps, every contributor answers once", f"weights within {self.radius:g}")
+        slope = facts.radius * facts.loss.lipschitz
+        return DuchiPlan(budget.epsilon, self.radius / facts.radius, slope, batches, released, released, words)

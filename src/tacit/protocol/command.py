@@ -1,0 +1,148 @@
+"""The command line of the three parties: ``tacit protocol``, ``contribute``, ``collect`` and ``train``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import files, tables
+from tacit.bounds import Schema
+from tacit.checks import check
+from tacit.noise import SeededSource, SystemSource
+from tacit.protocol.database import Database
+from tacit.protocol.protocol import Protocol
+
+_SEEDED = "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. For experiments only."
+
+
+def _protocol(options: argparse.Namespace) -> int:
+    protocol = Protocol.create(
+        epsilon=options.epsilon, delta=options.delta, cohort=options.cohort, schema=Schema.load(options.schema),
+        record_epsilon=options.record_epsilon, radius=options.radius, clip=options.clip, surrogate=options.surrogate,
+        calibration=options.calibration, purpose=options.purpose,
+    )  # fmt: skip
+    _check_folder(options.out)
+    protocol.save(options.out)
+    print(f"{protocol}\n\nWrote {options.out}.")
+    return 0
+
+
+def _contribute(options: argparse.Namespace) -> int:
+    _check_folder(options.out)
+    protocol = Protocol.load(options.protocol)
+    schema = protocol.schema
+    if schema is None:
+        raise ValueError("This protocol has no schema, so a table cannot be matched to it. Contribute from Python.")
+    if options.seed is not None:
+        print(_SEEDED, file=sys.stderr)
+    table = tables.read_table(options.data, [protocol.target.name, *(column.name for column in schema.columns)])
+    check(protocol.target.name in table, f"The table has no column {protocol.target.name!r}.")
+    size = len(table[protocol.target.name])
+    kept, targets = _readable(protocol, table, np.arange(size))
+    source = SystemSource() if options.seed is None else SeededSource(options.seed)
+    part = {name: np.asarray(column, dtype=object)[kept] for name, column in table.items()}
+    protocol.perturb_table(part, targets, source=source).save(options.out)
+    print(f"Wrote {options.out}: {len(kept):,} submissions for protocol {protocol.fingerprint}.")
+    if len(kept) < size:
+        print(
+            f"{size - len(kept):,} rows left out: their target is missing, unreadable or not declared.", file=sys.stderr
+        )
+    record = protocol.record_guarantee()
+    print(f"Each record, whoever sees its submission: epsilon = {record.epsilon:.6g} at delta = {record.delta:.3g}.")
+    return 0
+
+
+def _readable(protocol: Protocol, table: tables.Table, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The rows whose target can be read, and those targets; halves are tried until the unreadable ones are alone."""
+    name, schema = protocol.target.name, protocol.schema
+    assert schema is not None  # for the type checker
+    try:
+        return rows, schema.encode_target({name: np.asarray(table[name], dtype=object)[rows]})
+    except ValueError:
+        if len(rows) == 1:
+            return rows[:0], np.array([])
+    half = len(rows) // 2
+    parts = [_readable(protocol, table, part) for part in (rows[:half], rows[half:])]
+    kept = [part for part in parts if len(part[0])]
+    if not kept:
+        return rows[:0], np.array([])
+    return np.concatenate([part[0] for part in kept]), np.concatenate([part[1] for part in kept])
+
+
+def _collect(options: argparse.Namespace) -> int:
+    protocol = Protocol.load(options.protocol)
+    with Database(protocol, options.database) as database:
+        for path in options.files:
+            try:
+                print(f"{path}: {database.add_file(path)}")
+            except OSError as error:
+                print(f"{path}: cannot be read ({error.strerror}).", file=sys.stderr)
+        count, cohort = len(database), protocol.numbers.cohort
+        print(f"{count:,} contributors in all; the protocol is calibrated for {cohort:,}.")
+        for reason, number in database.refused.items():
+            print(f"{number:,} refused so far: {reason}")
+    return 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    _check_folder(options.out)
+    check(Path(options.database).is_file(), f"There is no database {options.database}.")
+    protocol = Protocol.load(options.protocol)
+    with Database(protocol, options.database) as database:
+        model = database.train(short=options.short)
+    files.save(model, options.out, protocol.schema)
+    record = Path(options.out).with_suffix(".record.json")
+    record.write_text(model.record_guarantee_.to_json(), encoding="utf-8")
+    print(
+        f"{model.guarantee_}\n\n{model.record_guarantee_}\n\nWrote {options.out} and {record} (the record's guarantee)."
+    )
+    return 0
+
+
+def _check_folder(path: str) -> None:
+    check(Path(path).resolve().parent.is_dir(), f"The folder of --out {path} does not exist.")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the four commands."""
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
+        part: argparse.ArgumentParser = subparsers.add_parser(name, help=about, description=about)
+        part.set_defaults(run=run)
+        return part
+
+    part = command("protocol", _protocol, "Fix a collection's public numbers, and say what it will guarantee.")
+    part.add_argument("--schema", required=True, metavar="SCHEMA.toml", help="public bounds, with a target")
+    part.add_argument("--epsilon", type=float, required=True, help="of the model")
+    part.add_argument("--delta", type=float, required=True)
+    part.add_argument("--cohort", type=int, required=True, help="the smallest number of contributors")
+    part.add_argument("--record-epsilon", type=float, help="what contributors ask for their own record")
+    part.add_argument("--radius", type=float, help="bound on the weights' norm; default: by rule")
+    part.add_argument("--clip", type=float, default=1.0)
+    part.add_argument("--surrogate", choices=("least-squares", "paper"), default="least-squares")
+    part.add_argument("--calibration", choices=("proven", "paper"), default="proven")
+    part.add_argument("--purpose", default="", help="a sentence for those who are asked to contribute")
+    part.add_argument("--out", required=True, metavar="PROTOCOL.json")
+
+    part = command("contribute", _contribute, "Perturb the records of a table: what may leave their owners.")
+    part.add_argument("data", help="a CSV or Parquet table, one row a person")
+    part.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
+    part.add_argument("--out", required=True, metavar="SUBMISSIONS.parquet", help="Parquet, or lines of JSON")
+    part.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
+
+    part = command("collect", _collect, "Add files of submissions to a database.")
+    part.add_argument("files", nargs="+", metavar="SUBMISSIONS")
+    part.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
+    part.add_argument("--database", required=True, metavar="DATABASE.sqlite")
+
+    part = command("train", _train, "Train a model on what a database holds.")
+    part.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
+    part.add_argument("--database", required=True, metavar="DATABASE.sqlite")
+    part.add_argument("--out", required=True, metavar="MODEL.json")
+    part.add_argument("--short", choices=("top-up", "refuse"), default="top-up", help="with too few contributors")
