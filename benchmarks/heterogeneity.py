@@ -115,9 +115,8 @@ def regime(seeds, quick):
         for share in (0.25, 0.1, 0.03):
             radius, budget = math.hypot(1.0, 0.5), Budget(0.3, n**-1.5)
             facts = Facts(n, d + 1, 1, radius, Logistic(), True)
-            step = (
-                Individual(share=share).calibrate(budget, facts, None, "proven").descent.step
-            )  # the same for all three
+            plan = Individual(share=share).calibrate(budget, facts, None, "proven")
+            step = plan.descent.step  # the same for all three
             methods = [
                 GradientPerturbation(steps=80, clip=math.sqrt(share) * radius, step=step),
                 Individual(steps=80, share=share, step=step),

@@ -266,6 +266,24 @@ def largest_move(first, second):
     return max(float(np.linalg.norm(a.values - b.values)) / a.scale for a, b in zip(first, second, strict=True))
 
 
+def silent_coordinates(first, second):
+    """Coordinates of releases that came out as they went in, or with the same noise in two runs with different sources."""
+    found = []
+    for index, (one, two) in enumerate(zip(first, second, strict=True)):
+        added, again = one.output - one.values, two.output - two.values
+        # Rounding to the grid moves a value by half a step at most; noise is about 2**30 steps.
+        silent = (np.abs(added) <= one.scale * 2.0**-20) | (np.abs(added - again) <= one.scale * 2.0**-20)
+        found += [f"release {index}: {int(silent.sum())} coordinates without fresh noise"] if silent.any() else []
+    return found
+
+
+def still_weights(run, seeds=(1, 2)):
+    """Released coordinates that are the same in two runs with different sources."""
+    one, two = (np.asarray(run(SeededSource(seed))) for seed in seeds)
+    same = np.isclose(one, two, rtol=1e-9, atol=0)
+    return [f"{int(same.sum())} of {same.size} released numbers have no noise"] if same.any() else []
+
+
 # --- statistics of noise ------------------------------------------------------------------------------------------
 FALSE_ALARM = 1e-6
 """Every statistical check fails on right code with at most this probability (two-sided)."""
@@ -297,6 +315,32 @@ def repeat_violations(vectors):
     """Noise vectors that occur twice."""
     seen = {np.ascontiguousarray(v).tobytes() for v in vectors}
     return [] if len(seen) == len(vectors) else [f"{len(vectors) - len(seen)} of {len(vectors)} noise vectors repeat"]
+
+
+def sampler_violations(sampler, event, records, steps, source):
+    """Batches that are not what a Poisson event says: each record joins each step by its own coin.
+
+    Two statistics: how often each pair of consecutive steps shares a record, and how batch sizes spread (a binomial).
+    """
+    taken = np.zeros((steps, records))
+    for step, rows in enumerate(sampler.batches(records, steps, source)):
+        taken[step, rows] = 1.0
+    rate = event.rate
+    total = taken.sum()
+    spread = math.sqrt(records * steps * rate * (1 - rate))
+    limit = float(stats.norm.isf(FALSE_ALARM / 2))
+    found = []
+    if abs(total - records * steps * rate) > limit * spread + 1:
+        found.append("the rate is not the one that is priced")
+    sizes = (taken.sum(axis=1) - records * rate) ** 2 / (records * rate * (1 - rate))
+    low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], steps)
+    if not low <= sizes.sum() <= high:
+        found.append("batch sizes do not spread like a binomial")
+    shared = (taken[1:] * taken[:-1]).sum()
+    expected = (steps - 1) * records * rate**2
+    if abs(shared - expected) > limit * math.sqrt(expected) * 1.5 + 1:
+        found.append("consecutive batches are not independent")
+    return found
 
 
 # --- the statement under test -------------------------------------------------------------------------------------

@@ -130,7 +130,8 @@ class Guarantee:
             also = f"{other} is not covered"
         source = "a seeded generator (NOT for release: whoever knows the seed can remove the noise)"
         lines = [
-            f"({self.epsilon:g}, {self.delta:.3g})-differential privacy, {self.adjacency} neighbours; {also}",
+            f"{'REFUTED, the claim was ' if self.status == 'refuted' else ''}({self.epsilon:g}, {self.delta:.3g})-"
+            f"differential privacy, {self.adjacency} neighbours; {also}",
             f"status      {self.status.upper()} ({self.calibration} calibration)",
             f"protects    {self.protects}, for {self.records:,} records; n is public",
             f"method      {self.method}",

@@ -1,6 +1,8 @@
 """Influence functions against retraining without the record, and the error bound of Theorem 4."""
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,3 +161,12 @@ def test_networks_agree_with_linear_models(rng):
     test = problem_of(X[:30], y[:30], Logistic(), clip=100.0)
     rises = net.on(torch.tensor(X[:30]), torch.tensor(y[:30])).numpy()
     np.testing.assert_allclose(rises, influence.measure(test).test, rtol=1e-6, atol=1e-12)
+
+
+def test_the_docs_page_runs():
+    page = Path(__file__).parents[2] / "docs" / "influence.md"
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), names)
+    assert len(blocks) == 2

@@ -129,7 +129,8 @@ PUBLISHED: dict[str, Method] = {
             ("paper",),
         ),
         Method(
-            "input-kang-2020", PublishedInput(), "Kang et al. 2020a (seed 000), Algorithm 1", ("logistic", "huber-hinge"),
+            "input-kang-2020", PublishedInput(), "Kang et al. 2020a (seed 000), Algorithm 1",
+            ("logistic", "huber-hinge"),
             "REFUTED: noise on features only, then descent; proven form: 'input-local'", ("paper",),
         ),
         Method(

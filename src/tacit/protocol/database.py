@@ -221,7 +221,7 @@ class Database:
         return Receipt(theirs.count, other.refused)
 
     def train(self, *, short: str = "top-up", source: Source | None = None) -> Any:
-        """A fitted model with two guarantees: ``guarantee_`` (of the model) and ``record_guarantee_`` (of a submission).
+        """A fitted model with two guarantees, ``guarantee_`` of the model and ``record_guarantee_`` of one submission.
 
         With fewer contributors than the cohort, 'top-up' adds the missing noise (the database knows it: it protects
         against whoever sees the model), 'refuse' refuses. Every training is a release of its own.

@@ -1,0 +1,204 @@
+"""Deliberately broken mechanisms, one for each mistake that a real library made. Each must be caught."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tacit.calibrate import smallest_scale
+from tacit.events import Gaussian, Objective, PoissonGaussian, Sensitivity
+from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics, Svrg
+from tacit.mechanisms.samplers import Poisson
+from tacit.noise import add_gaussian, gaussian
+from tacit.types import Budget, Solution
+
+
+def objective_with_r(facts, epsilon, delta, adjacency):
+    """Objective perturbation whose curvature is scaled by R where the Hessian needs R squared."""
+    wrong = facts.loss.trace * facts.radius
+    strong = 10 * wrong / epsilon
+
+    def released(scale):
+        slope = facts.loss.lipschitz * facts.radius
+        return (Objective(slope, wrong, strong, scale, facts.loss.geometry),)
+
+    scale = smallest_scale(released, Budget(epsilon, delta, adjacency), guess=facts.gradient)
+    return strong, scale, released(scale)
+
+
+def objective_without_determinant(facts, epsilon, delta, adjacency):
+    """Objective perturbation that forgets the determinant, at a regularisation where it is most of the price."""
+    strong = facts.curvature / math.expm1(2 * epsilon)
+
+    def released(scale):
+        return (Objective(facts.loss.lipschitz * facts.radius, 1e-12, strong, scale, facts.loss.geometry),)
+
+    scale = smallest_scale(released, Budget(epsilon, delta, adjacency), guess=facts.gradient)
+    return strong, scale, released(scale)
+
+
+def kifer_without_condition(facts, epsilon, delta, adjacency):
+    """Kifer et al.'s noise, without their Lambda >= 2 beta / epsilon."""
+    strong = facts.curvature / math.expm1(3 * epsilon)
+    scale = facts.gradient * math.sqrt(8 * math.log(2 / delta) + 4 * epsilon) / epsilon
+    return strong, scale, None
+
+
+def half_output(facts, budget):
+    """Output perturbation with half of its sensitivity."""
+    plan = Output().calibrate(budget, facts, 0.1, "proven")
+    half = replace(plan.events[0], sensitivity=plan.events[0].sensitivity.times(0.5), scale=0.5 * plan.scale)
+    return replace(plan, scale=0.5 * plan.scale, events=(half,))
+
+
+@dataclass(frozen=True)
+class BatchMeanPlan:
+    """Noisy gradient descent that clips the sum of gradients instead of each record's."""
+
+    base: object
+
+    @property
+    def events(self):
+        return self.base.events
+
+    def run(self, problem, source):
+        n = problem.records.count
+
+        def gradient(weights):
+            total = problem.gradient(weights)
+            total *= min(1.0, n * self.base.clip / max(float(np.linalg.norm(total)), 1e-300))
+            return add_gaussian(total, self.base.scale, source) / n
+
+        return self.base.descent.run(gradient, problem.start())
+
+
+def batch_mean(facts, budget):
+    """A plan that clips the mean to a quarter of a record's largest gradient."""
+    mechanism = GradientPerturbation(clip=0.25 * facts.gradient, steps=5)
+    return BatchMeanPlan(mechanism.calibrate(budget, facts, None, "proven"))
+
+
+def one_sided_statistics(facts, budget):
+    """Sufficient statistics under replace-one with the sensitivity of add-remove."""
+    plan = SufficientStatistics().calibrate(replace(budget, adjacency="add-remove"), facts, None, "proven")
+    event = plan.events[0]
+    single = event.sensitivity.add_remove
+    return replace(plan, adjacency="replace-one", events=(replace(event, sensitivity=Sensitivity(single, single)),))
+
+
+@dataclass(frozen=True)
+class PartlySilentPlan:
+    """Releases whose second half gets no noise (the off-diagonal of a covariance, in another library)."""
+
+    base: object
+
+    def run(self, problem, source):
+        import tacit.noise as door
+
+        whole = door.gaussian
+
+        def silent(inner_source, shape):
+            noise = whole(inner_source, shape)
+            noise.ravel()[noise.size // 2 :] = 0.0
+            return noise
+
+        door.gaussian = silent
+        try:
+            return self.base.run(problem, source)
+        finally:
+            door.gaussian = whole
+
+
+@dataclass(frozen=True)
+class PlainAnchorPlan:
+    """DP-SVRG whose anchor gradient has no noise: only the differences do."""
+
+    base: object
+
+    @property
+    def events(self):
+        return self.base.events
+
+    def run(self, problem, source):
+        plan, n, anchor = self.base, problem.records.count, problem.start()
+        for _ in range(plan.rounds):
+            full = problem.clipped_gradient(anchor, plan.clip) / n
+            weights = anchor
+            for rows in Poisson(plan.rate).batches(n, plan.inner, source):
+                part = replace(problem, records=problem.records.take(rows))
+                change = part.clipped_gradient(weights, plan.difference_clip, anchor)
+                change = add_gaussian(change, plan.inner_scale, source) / (plan.rate * n)
+                weights = weights - plan.step * (full + change)
+            anchor = weights
+        return Solution(anchor)
+
+
+def plain_anchor(facts, budget):
+    return PlainAnchorPlan(Svrg(rounds=2, inner=3, rate=0.3).calibrate(budget, facts, None, "proven"))
+
+
+@dataclass(frozen=True)
+class FixedBatches:
+    """The same batches in turn, priced as if each record tossed a coin."""
+
+    rate: float
+
+    def batches(self, records, steps, source):
+        size = round(self.rate * records)
+        for step in range(steps):
+            yield (step * size + np.arange(size)) % records
+
+    def event(self, steps):
+        return PoissonGaussian(1.0, 1.0, self.rate, steps)
+
+
+class ByteSource:
+    """A generator seeded with one byte of entropy."""
+
+    seeded = False
+
+    def words(self, count):
+        import os
+
+        seed = os.urandom(1)[0]
+        return np.random.PCG64(seed).random_raw(count)
+
+
+@dataclass(frozen=True)
+class PlainInterceptPlan:
+    """Output perturbation that leaves the last coordinate, the intercept, as it is."""
+
+    base: object
+
+    def run(self, problem, source):
+        weights = self.base.trainer.train(problem, source)
+        weights[:-1] += self.base.scale * gaussian(source, weights[:-1].shape)
+        return Solution(weights)
+
+
+@dataclass(frozen=True)
+class CountingPlan:
+    """A descent that divides the batch by its own, private size before adding noise."""
+
+    base: object
+
+    @property
+    def events(self):
+        return self.base.events
+
+    def run(self, problem, source):
+        def gradient(weights):
+            mean = problem.clipped_gradient(weights, self.base.clip) / problem.records.count
+            return add_gaussian(mean, self.base.scale / problem.records.count, source)
+
+        return self.base.descent.run(gradient, problem.start())
+
+
+def kifer_like_objective(facts, budget):
+    """The proven mechanism with a quarter of its noise, and events that still say the whole."""
+    plan = ObjectivePerturbation().calibrate(budget, facts, None, "proven")
+    return plan.regularization, 0.25 * plan.scale, plan.events
+
+
+def gaussian_event(norm, scale):
+    return (Gaussian(Sensitivity.of_record(norm), scale),)
