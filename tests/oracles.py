@@ -267,7 +267,7 @@ def largest_move(first, second):
 
 
 def silent_coordinates(first, second):
-    """Coordinates of releases that came out as they went in, or with the same noise in two runs with different sources."""
+    """Coordinates of releases without noise, or with the same noise in two runs with different sources."""
     found = []
     for index, (one, two) in enumerate(zip(first, second, strict=True)):
         added, again = one.output - one.values, two.output - two.values

@@ -2,11 +2,11 @@
 
     python experiments/001_input_perturbation/run.py [--splits 10] [--draws 10] [--out results.json]
 
-100 trials are 10 random splits (4:1) times 10 draws of noise. A split's sums over prefixes are computed once and shared by all sizes,
-methods and draws; the noise of n contributors is drawn from its exact distribution at a cost that does not depend on n
-(``tacit.protocol.expect.noisy_second``). The IPUMS extract of the paper is not free to share: the records are those of the American
-Community Survey 2024 (1,358,274 people, 13 features). A training split has 1,086,619 of them; for n = 2^21 its records are used again
-until there are enough, which a table of this size cannot avoid.
+100 trials are 10 random splits (4:1) times 10 draws of noise. A split's sums over prefixes are computed once and
+shared by all sizes, methods and draws; the noise of n contributors is drawn from its exact distribution at a cost that
+does not depend on n (``tacit.protocol.expect.noisy_second``). The IPUMS extract of the paper is not free to share: the
+records are those of the American Community Survey 2024 (1,358,274 people, 13 features). A training split has 1,086,619
+of them; for n = 2^21 its records are used again until there are enough, which a table of this size cannot avoid.
 """
 
 import argparse
@@ -33,7 +33,7 @@ SIZES = tuple(2**k for k in range(7, 22, 2))
 EPSILONS = (0.1, 1.0)
 DELTA = 0.01
 INTERCEPT = 0.5
-RADIUS = {"regression": 3.0, "classification": 5.4}
+RADIUS = {"regression": 3.0, "classification": 8.05}
 BASELINE_ROWS = 2**21  # rows that the central classifiers, which pass over the data, may take per size and epsilon
 
 
@@ -84,7 +84,9 @@ def objective_noise(setting, budget, calibration):
         strong = smooth / math.expm1(share * budget.epsilon)
         noise = smallest_scale(
             lambda s, strong=strong: (
-                InputMinimum(setting.features, setting.cohort, setting.row, setting.cross, setting.radius, 0.0, s, strong, 0.5),
+                InputMinimum(
+                    setting.features, setting.cohort, setting.row, setting.cross, setting.radius, 0.0, s, strong, 0.5
+                ),
             ),
             budget,
         )
@@ -149,7 +151,7 @@ def run(sizes=SIZES, splits=10, draws=10, rows=None, epsilons=EPSILONS, say=prin
     results, record = {}, {}
     for task in ("regression", "classification"):
         radius = RADIUS[task]
-        name = "squared" if task == "regression" else "least-squares"
+        name = "squared" if task == "regression" else "paper"
         loss = Surrogate.named(name, radius * math.hypot(1, INTERCEPT))
         values = targets if task == "regression" else labels
         plans = {}
@@ -162,7 +164,9 @@ def run(sizes=SIZES, splits=10, draws=10, rows=None, epsilons=EPSILONS, say=prin
                 except ValueError:
                     pair["paper"] = None
                 plans[n, epsilon] = setting, pair
-                record[f"{task} {epsilon} {n}"] = [None if p is None else [p.row_scale, p.cross_scale] for p in pair.values()]
+                record[f"{task} {epsilon} {n}"] = [
+                    None if p is None else [p.row_scale, p.cross_scale] for p in pair.values()
+                ]
         scores = {}
         for split in range(splits):
             started = time.monotonic()
@@ -190,7 +194,10 @@ def run(sizes=SIZES, splits=10, draws=10, rows=None, epsilons=EPSILONS, say=prin
             say(f"{task}: split {split + 1} of {splits} took {time.monotonic() - started:.1f} s")
         results[task] = {}
         for (epsilon, method, n), value in scores.items():
-            results[task].setdefault(str(epsilon), {}).setdefault(method, {})[str(n)] = [float(np.mean(value)), len(value)]
+            results[task].setdefault(str(epsilon), {}).setdefault(method, {})[str(n)] = [
+                float(np.mean(value)),
+                len(value),
+            ]
     return {"results": results, "scales": record}
 
 

@@ -50,9 +50,7 @@ def prepare(
     if unmet:
         refuse(unmet)
     plan = mechanism.calibrate(budget, facts, regularization, calibration)
-    return state(
-        plan, facts, budget, method=method, seeded=seeded, calibration=calibration, assumptions=assumptions
-    )
+    return state(plan, facts, budget, method=method, seeded=seeded, calibration=calibration, assumptions=assumptions)
 
 
 def state(

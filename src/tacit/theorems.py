@@ -128,8 +128,8 @@ THEOREMS: dict[str, Theorem] = {
         "heterogeneity",
     ),
     "input": Theorem(
-        "Given the noise on all rows, the model is objective perturbation over a ball; the differing contributor's noisy row "
-        "is short and the others' noise is convex enough, but for two rare events that are added to delta.",
+        "Given the noise on all rows, the model is objective perturbation over a ball; the differing contributor's "
+        "noisy row is short and the others' noise is convex enough, but for two rare events that are added to delta.",
         "Our repair of Fukuchi, Tran & Sakuma 2017, Theorem 1; the proof is on the page",
         "proven",
         "input",
@@ -147,8 +147,8 @@ THEOREMS: dict[str, Theorem] = {
         "input",
     ),
     "input-local": Theorem(
-        "Each record is perturbed by its owner; in an order that tells nothing, n of them are at most as far apart as a pair "
-        "of binomials with e^{-eps_0} n clones.",
+        "Each record is perturbed by its owner; in an order that tells nothing, n of them are at most as far apart as "
+        "a pair of binomials with e^{-eps_0} n clones.",
         "Feldman, McMillan & Talwar 2022, Theorems 3.2 and 3.8",
         "proven",
         "local",
@@ -166,15 +166,15 @@ THEOREMS: dict[str, Theorem] = {
         "local",
     ),
     "input-kang-2020": Theorem(
-        "Gradient descent on records with noise of variance O(T log(1/delta)/(n^2 eps^2)) on their features is said to be "
-        "(eps, delta)-private.",
+        "Gradient descent on records with noise of variance O(T log(1/delta)/(n^2 eps^2)) on their features is said to "
+        "be (eps, delta)-private.",
         "Kang et al. 2020a (seed 000), Theorems 1 and 3",
         "refuted",
         "local",
     ),
     "dbdp-erm": Theorem(
-        "DBDP-ERM's Algorithm 1, features perturbed with noise c q G sqrt(T log(1/delta))/eps, is said to be (eps, delta)-"
-        "private.",
+        "DBDP-ERM's Algorithm 1, features perturbed with noise c q G sqrt(T log(1/delta))/eps, is said to be "
+        "(eps, delta)-private.",
         "Kang et al. 2020b (seed 003), Theorem 1",
         "claimed",
         "local",

@@ -104,8 +104,8 @@ class Facts:
     """Everything public about a training run, and nothing else: the head of the public river.
 
     ``records`` is n, declared public. ``features`` counts the columns of the design, the intercept among them.
-    ``outputs`` is the number of columns of the parameter matrix. ``radius`` bounds the norm of every design row, the intercept's
-    ``constant`` coordinate included.
+    ``outputs`` is the number of columns of the parameter matrix. ``radius`` bounds the norm of every design row,
+    the intercept's ``constant`` coordinate included.
     """
 
     records: int

@@ -1,11 +1,11 @@
-"""The checks can fail: every broken twin is caught by the check that its mistake calls for, and its healthy one is not."""
+"""The checks can fail: every broken twin is caught by the check that its mistake calls for; its healthy one passes."""
 
 import math
 
 import numpy as np
 import pytest
 import twins
-from instances import random_problem, targets_of
+from instances import label, random_problem, targets_of
 from oracles import (
     door,
     objective_delta,
@@ -38,11 +38,13 @@ def overspent(loss, clip, strong, scale, *, epsilon=1.0, delta=1e-5):
     return max(exact) > delta * 1.01
 
 
-def test_r_for_r_squared_is_caught_by_the_exact_loss():
-    for clip, caught in ((0.1, False), (1.0, False), (10.0, True), (100.0, True)):
-        facts = problem_of([[clip]], [1.0], Logistic(), clip=clip).facts
+@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(), Squared()], ids=label)
+def test_r_for_r_squared_is_caught_by_the_exact_loss(loss):
+    """Harmless at norm 1, where R and R squared agree; several times epsilon at norm 100."""
+    for clip, caught in ((0.1, False), (1.0, False), (30.0, True), (100.0, True)):
+        facts = problem_of([[clip]], [1.0], loss, clip=clip).facts
         strong, scale, _ = twins.objective_with_r(facts, 1.0, 1e-5, "add-remove")
-        assert overspent(Logistic(), clip, strong, scale) == caught, clip
+        assert overspent(loss, clip, strong, scale) == caught, clip
 
 
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge()])

@@ -124,10 +124,10 @@ class PlainAnchorPlan:
         for _ in range(plan.rounds):
             full = problem.clipped_gradient(anchor, plan.clip) / n
             weights = anchor
-            for rows in Poisson(plan.rate).batches(n, plan.inner, source):
+            for rows in Poisson(0.3).batches(n, plan.inner, source):
                 part = replace(problem, records=problem.records.take(rows))
                 change = part.clipped_gradient(weights, plan.difference_clip, anchor)
-                change = add_gaussian(change, plan.inner_scale, source) / (plan.rate * n)
+                change = add_gaussian(change, plan.inner_scale, source) / (0.3 * n)
                 weights = weights - plan.step * (full + change)
             anchor = weights
         return Solution(anchor)

@@ -6,11 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
+from account_twins import Common, Forgetful, Lenient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import FALSE_ALARM, problem_of, record, replay
 from scipy import sparse, stats
-from twins import Common, Forgetful, Lenient
 
 import tacit.mechanisms.individual as module
 from tacit import LogisticRegression, accounting

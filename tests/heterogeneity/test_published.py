@@ -39,9 +39,10 @@ def test_refuted_and_loud(mechanism, rng):
     assert spent([guarantee], delta=0.1) == math.inf
 
 
-@pytest.mark.parametrize("name", list(PUBLISHED))
+@pytest.mark.parametrize("name", ["pidp-sgd", "pi-dbdp-erm"])
 def test_refusals_by_name(name, rng):
     X, y = data(rng)
+    assert name in PUBLISHED
     assert name not in METHODS
     with pytest.raises(PrivacyError, match="individual"):
         LogisticRegression(1.0, method=name).fit(X, y)

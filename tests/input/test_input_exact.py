@@ -1,4 +1,4 @@
-"""The price of input perturbation against brute force: densities in one dimension, eigenvalues, attacks on submissions."""
+"""The price of input perturbation against brute force: densities in one dimension, eigenvalues, attacks."""
 
 import math
 
@@ -17,7 +17,7 @@ from tacit.types import Budget
 
 
 def conditional_delta(epsilon, quadratic, pull, quadratic_other, pull_other, scale, radius):
-    """The exact delta of w = clip((pull + b)/quadratic) in one dimension: a density inside the ball, atoms at its ends."""
+    """The exact delta of w = clip((pull + b)/quadratic), one dimension: a density in the ball, atoms at its ends."""
     w = np.linspace(-radius, radius, 4001)
     p, q = (a * norm.pdf(a * w, c, scale) for a, c in ((quadratic, pull), (quadratic_other, pull_other)))
     total = np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0.0), w)
@@ -44,7 +44,8 @@ def worst_conditional(event, epsilon):
                         base = strong + common
                         pull = level * event.radius * (base + a**2)
                         worst = max(worst, conditional_delta(
-                            epsilon, base + a**2, pull + event.cross * p, base + a_other**2, pull + event.cross * p_other,
+                            epsilon, base + a**2, pull + event.cross * p,
+                            base + a_other**2, pull + event.cross * p_other,
                             event.scale, event.radius,
                         ))  # fmt: skip
     return worst
@@ -81,15 +82,13 @@ def test_row_noise_is_convex_whatever_the_rows(hidden, rng):
     event = InputMinimum(d, n + 1, 1.0, 1.0, 1.0, 0.5, 1.0, 0.0, tail)
     bound = input_convexity(event)
     rows = hidden * rng.normal(size=(n, d)) * np.array([1, 0, 0, 1])
-    least = [
-        np.linalg.eigvalsh(np.square(1) * (m := rows + 0.5 * rng.normal(size=(n, d))).T @ m)[0] for _ in range(500)
-    ]
+    least = [np.linalg.eigvalsh((m := rows + 0.5 * rng.normal(size=(n, d))).T @ m)[0] for _ in range(500)]
     assert min(least) > bound > 0 or np.mean(np.array(least) < bound) <= 2 * tail
     assert np.median(least) < 6 * max(bound, 1e-9) + 0.5**2 * n
 
 
 def test_corners_are_a_bound_and_beat_four_dimensions():
-    """Against brute force over the parallelogram of gradients; and less noise than the chi bound with four directions."""
+    """Against brute force over the parallelogram of gradients; and less noise than a chi bound with four directions."""
     rng = np.random.default_rng(3)
     event = InputMinimum(3, 1000, 1.0, 1.0, 2.0, 1e-9, 9.0, 1e6, 1e-9)
     epsilon = 1.0
@@ -133,7 +132,7 @@ def test_with_an_intercept_the_worst_pair_of_records_is_covered(rng):
 
 
 def test_an_attack_on_single_submissions_reaches_the_record_epsilon_and_does_not_beat_it():
-    """The likelihood-ratio test on 100,000 submissions of either record: its delta is the exact one, within 5 errors."""
+    """The likelihood-ratio test on 100,000 submissions of either record: its delta is exact, within 5 errors."""
     setting = Setting(2, 500, 1.0, 0.0, Surrogate.named("squared", 1.0), 1.0)
     numbers = proven(setting, Budget(2.0, 0.05), None, 1.5)
     epsilon, count = record_epsilon(numbers, 0.05), 100_000

@@ -167,7 +167,8 @@ def test_a_submission_quotes_nothing_and_is_checked(people):
     X, y = people
     protocol = protocol_for()
     for x, target, sentence in (
-        (X[0, :2], y[0], "3 numbers"), ([math.nan, 1, 2], y[0], "finite"), (X[0], math.nan, "finite"), (X[:2], y[:2], "one record"),
+        (X[0, :2], y[0], "3 numbers"), ([math.nan, 1, 2], y[0], "finite"), (X[0], math.nan, "finite"),
+        (X[:2], y[:2], "one record"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=sentence):
             protocol.perturb(x, target)

@@ -21,7 +21,7 @@ from tacit.problem import Problem, Records
 from tacit.solvers.ball import minimise
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
-RADIUS = {"squared": 3.35, "logistic": 6.0}
+RADIUS = {"squared": 3.35, "logistic": 9.0}
 """eta times the row radius: the largest score that the default ball of weights allows."""
 SHARES = (0.03, 0.06, 0.1, 0.15, 0.22, 0.3, 0.4)
 """Parts of epsilon that the determinant may take; the one with the least expected loss is chosen."""
@@ -221,12 +221,12 @@ def plan_of(numbers: InputNumbers, setting: Setting, budget: Budget, calibration
 class InputPerturbation:
     """Input perturbation. ``radius`` eta (None: by rule); ``record_epsilon`` what contributors ask for themselves.
 
-    ``surrogate`` is the logistic loss's stand-in: 'least-squares' or 'paper'. ``cohort`` None is the number of records.
+    ``surrogate`` is the logistic loss's stand-in: 'paper' or 'least-squares'. ``cohort`` None is the number of records.
     """
 
     radius: float | None = None
     record_epsilon: float | None = None
-    surrogate: str = "least-squares"
+    surrogate: str = "paper"
     cohort: int | None = None
     site: Site = "input"
 

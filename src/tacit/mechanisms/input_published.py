@@ -108,7 +108,7 @@ class PublishedInput:
             scale = math.sqrt(variance / (math.sqrt(strong) if self.condition == "strongly-convex" else 1.0))
         rate = min(self.rate, 1 / (facts.curvature + strong))
         words = (
-            f"noise {scale:.6g} on every feature, {'one draw for all' if self.shared else 'each its own'}; none on labels",
+            f"noise {scale:.6g} on features, {'one draw for all' if self.shared else 'each its own'}; none on labels",
             f"constant c = {c:g}, {self.steps} steps, batch fraction {self.batch:g}, lambda = {strong:g}",
         )
         claim = Claimed(budget.epsilon, budget.delta, REFERENCES[self.paper])

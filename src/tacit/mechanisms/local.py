@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from tacit.calibrate import smallest_scale
-from tacit.checks import check
+from tacit.checks import check, refuse
 from tacit.events import Event, Gaussian, Response, Sensitivity, Shuffled
 from tacit.mechanisms.input_plan import design
 from tacit.noise import Source, add_gaussian, gaussian, grid_slack, permutation, uniform
@@ -117,6 +117,7 @@ class LocalPerturbation:
         strength = 1e-4 if regularization is None else regularization
         if not budget.private:
             return LocalPlan(0.0, math.inf, strength, False, (), (), ())
+        _only_replace(budget)
         check(budget.delta > 0, "Local perturbation adds Gaussian noise: it needs delta > 0.")
         local, local_delta = self._local(budget, facts.records)
         label = self.label_share * local
@@ -151,6 +152,11 @@ class LocalPerturbation:
             low, high = (middle, high) if fits else (low, middle)
         gain = low > 1.3 * budget.epsilon  # the smaller delta_0 must be worth it
         return (low, delta) if gain else (budget.epsilon, budget.delta)
+
+
+def _only_replace(budget: Budget) -> None:
+    if budget.private and budget.adjacency != "replace-one":
+        refuse("Local releases are analysed for replace-one neighbours, not add-remove. Use adjacency='replace-one'.")
 
 
 @dataclass(frozen=True)
@@ -232,6 +238,7 @@ class DuchiSgd:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> DuchiPlan:
         """Everyone answers once with the whole epsilon."""
+        _only_replace(budget)
         released: tuple[Event, ...] = (Response(budget.epsilon),) if budget.private else ()
         batches = max(1, min(self.batches, facts.records))
         words = (f"{batches} steps, every contributor answers once", f"weights within {self.radius:g}")

@@ -129,7 +129,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             size = 0.005 if self.step is None else check_positive("step", self.step)
             chosen: Any = torch.optim.Adam(network.parameters(), lr=size, betas=(self.momentum, 0.999))
         else:
-            size = 2.0 * (1 - self.momentum) if self.step is None else check_positive("step", self.step)
+            size = 8.0 * (1 - self.momentum) if self.step is None else check_positive("step", self.step)
             chosen = torch.optim.SGD(network.parameters(), lr=size, momentum=self.momentum)
         smooth(chosen, self.smoothing)
         schedule = torch.optim.lr_scheduler.LambdaLR(chosen, lambda t: 1.0 - min(t, recipe.steps - 1) / recipe.steps)

@@ -125,7 +125,7 @@ def add_parser(subparsers: Any) -> None:
     part.add_argument("--record-epsilon", type=float, help="what contributors ask for their own record")
     part.add_argument("--radius", type=float, help="bound on the weights' norm; default: by rule")
     part.add_argument("--clip", type=float, default=1.0)
-    part.add_argument("--surrogate", choices=("least-squares", "paper"), default="least-squares")
+    part.add_argument("--surrogate", choices=("paper", "least-squares"), default="paper")
     part.add_argument("--calibration", choices=("proven", "paper"), default="proven")
     part.add_argument("--purpose", default="", help="a sentence for those who are asked to contribute")
     part.add_argument("--out", required=True, metavar="PROTOCOL.json")

@@ -165,9 +165,7 @@ def balance(
         paper = calibration == "paper"
         numbers = published(setting, part, None) if paper else proven(setting, part, None, None, row_scale)
         bound = (
-            Published.of(numbers, part).theorem_2(setting.radius)
-            if paper
-            else excess_bound(numbers, setting.cohort)
+            Published.of(numbers, part).theorem_2(setting.radius) if paper else excess_bound(numbers, setting.cohort)
         )
         measured = simulate(numbers, setting, setting.cohort, trials=trials)
         found.append(Balance(alpha, part.epsilon, record_epsilon(numbers, budget.delta), bound, measured))

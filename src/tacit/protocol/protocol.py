@@ -71,7 +71,7 @@ class Protocol:
         intercept: bool = True,
         radius: float | None = None,
         record_epsilon: float | None = None,
-        surrogate: str = "least-squares",
+        surrogate: str = "paper",
         regularization: float | None = None,
         calibration: Calibration = "proven",
         purpose: str = "",

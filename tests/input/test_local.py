@@ -1,0 +1,202 @@
+"""Local perturbation: the price of shuffling, the product of releases, the l2-ball mechanism, and what papers claim."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom, norm
+
+from tacit import LinearSVC, LogisticRegression, PrivacyError, accounting
+from tacit.events import Gaussian, Response, Sensitivity, Shuffled
+from tacit.fit import RefutedWarning
+from tacit.losses import Logistic
+from tacit.mechanisms import DuchiSgd, LocalPerturbation, PublishedInput
+from tacit.mechanisms.local import ball_mechanism, ball_size
+from tacit.noise import SeededSource
+from tacit.problem import Problem, Records
+from tacit.shuffle import shuffled_approximate_delta, shuffled_delta, shuffled_epsilon_closed_form
+from tacit.types import Budget
+
+
+def brute(local, records, epsilon):
+    """The hockey-stick divergence of the pair of binomials, summed over every outcome."""
+    p, total = 1 / (1 + math.exp(-local)), 0.0
+    for c in range(records):
+        a = np.arange(c + 2)
+        ones, others = binom.pmf(a - 1, c, 0.5), binom.pmf(a, c, 0.5)
+        first, second = p * ones + (1 - p) * others, (1 - p) * ones + p * others
+        total += binom.pmf(c, records - 1, math.exp(-local)) * np.maximum(first - math.exp(epsilon) * second, 0).sum()
+    return total
+
+
+@pytest.mark.parametrize("records", [1, 2, 7, 60])
+@pytest.mark.parametrize(("local", "epsilon"), [(0.5, 0.1), (2.0, 0.0), (2.0, 0.5), (2.0, 1.9), (5.0, 1.0)])
+def test_shuffling_is_the_pair_of_binomials(records, local, epsilon):
+    assert shuffled_delta(local, records, epsilon) == pytest.approx(brute(local, records, epsilon), rel=1e-6, abs=1e-14)
+
+
+@pytest.mark.parametrize(("local", "records"), [(0.5, 10**4), (1.0, 10**4), (3.0, 10**5), (4.0, 10**5), (6.0, 10**6)])
+def test_the_closed_form_is_never_below_the_numerical_bound(local, records):
+    for delta in (1e-4, 1e-8):
+        closed = shuffled_epsilon_closed_form(local, records, delta)
+        assert shuffled_delta(local, records, closed) <= delta
+        price = accounting.epsilon((Shuffled(local, 0.0, records),), delta, "replace-one")
+        assert 0.1 * closed < price <= closed < local
+
+
+def test_shuffled_prices_behave():
+    assert shuffled_delta(1.0, 100, 1.0) == 0
+    assert shuffled_approximate_delta(1.0, 1e-9, 100, 2.0) == 1e-9
+    prices = [shuffled_delta(3.0, n, 0.2) for n in (10, 100, 1000, 10**4, 10**5, 2 * 10**6)]
+    assert prices == sorted(prices, reverse=True)
+    with pytest.raises(PrivacyError, match="replace-one"):
+        accounting.epsilon((Shuffled(1.0, 0.0, 10),), 1e-3, "add-remove")
+
+
+def test_a_gaussian_and_a_flip_multiply_exactly():
+    """Against a sum over the flip and an integral over the Gaussian."""
+    mu, flip, epsilon = 0.7, 0.6, 0.8
+    z = np.linspace(-12, 12, 200001)
+    keep = 1 / (1 + math.exp(-flip))
+    total = 0.0
+    for chance, other in ((keep, 1 - keep), (1 - keep, keep)):
+        gap = chance * norm.pdf(z, mu) - math.exp(epsilon) * other * norm.pdf(z)
+        total += np.trapezoid(np.maximum(gap, 0), z)
+    events = (Gaussian(Sensitivity(None, mu), 1.0), Response(flip))
+    assert accounting.delta(events, epsilon, "replace-one") == pytest.approx(total, rel=1e-6)
+    assert accounting.epsilon((Response(flip),), 0.0, "replace-one") == pytest.approx(flip)
+
+
+def test_the_ball_mechanism_is_unbiased_and_private(rng):
+    """200,000 answers: the mean within 5 standard errors; the halves in the ratio e^epsilon that the proof says."""
+    d, epsilon, count = 4, 1.2, 200_000
+    g = np.array([0.3, -0.2, 0.1, 0.4])
+    answers = ball_mechanism(np.tile(g, (count, 1)), 1.0, epsilon, SeededSource(3))
+    size = ball_size(1.0, epsilon, d)
+    assert np.allclose(np.linalg.norm(answers, axis=1), size)
+    assert np.all(np.abs(answers.mean(axis=0) - g) < 5 * size / math.sqrt(d * count))
+    end = ball_mechanism(np.tile([[1.0, 0, 0, 0]], (count, 1)), 1.0, epsilon, SeededSource(4))
+    right = (end[:, 0] > 0).mean()
+    assert abs(right - 1 / (1 + math.exp(-epsilon))) < 5 * math.sqrt(0.25 / count)
+
+
+def blobs(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X, np.where(X @ [3, -2, 1, 0] + 0.3 * rng.normal(size=n) > 0, 1, -1)
+
+
+@pytest.mark.parametrize("model", [LogisticRegression, LinearSVC])
+def test_local_perturbation_learns_and_says_both_guarantees(model):
+    X, y = blobs(20000)
+    fitted = model(2.0, delta=1e-5, method="input-local", classes=[-1, 1], random_state=1).fit(X, y)
+    assert fitted.score(X, y) > 0.7
+    assert fitted.guarantee_.verify() <= 2.0 * (1 + 1e-6)
+    assert fitted.record_guarantee_.verify() > 2.0
+    assert fitted.guarantee_.status == fitted.record_guarantee_.status == "proven"
+    rows, labels = fitted.perturbed_data_
+    assert rows.shape == X.shape
+    assert set(np.unique(labels)) == {-1.0, 1.0}
+    nearest = np.argmin(((rows[:200, None] - X[None, :200]) ** 2).sum(axis=2), axis=1)
+    assert np.mean(nearest == np.arange(200)) < 0.1, "the perturbed data must not be in the records' order"
+
+
+def test_knowing_the_noise_helps():
+    X, y = blobs(20000)
+    X[:, 3] *= 0.05  # an informative spread of scales: shrinking must be directional
+    scores = {}
+    for correct in (True, False):
+        runs = [
+            LogisticRegression(4.0, delta=1e-5, method=LocalPerturbation(correct=correct), random_state=s)
+            .fit(X, y)
+            .score(X, y)
+            for s in range(4)
+        ]
+        scores[correct] = np.mean(runs)
+    assert scores[True] > scores[False]
+
+
+def test_local_edges():
+    X, y = blobs(300)
+    plain = LogisticRegression(math.inf, method="input-local").fit(X, y)
+    assert plain.score(X, y) > 0.9
+    assert not plain.guarantee_.events
+    alone = LocalPerturbation(shuffle=False).calibrate(
+        Budget(1.0, 1e-3), Problem(_records(X, y), Logistic()).facts, None, "proven"
+    )
+    assert alone.events == alone.record_events
+    for bad, sentence in (({"adjacency": "add-remove"}, "add-remove"), ({"calibration": "paper"}, "calibration")):
+        with pytest.raises(PrivacyError, match=sentence):
+            LogisticRegression(1.0, method="input-local", **bad).fit(X, y)
+    with pytest.raises(PrivacyError, match="two classes"):
+        LogisticRegression(1.0, method="input-local").fit(X, np.arange(300) % 3)
+
+
+def _records(X, y):
+    return Records.build(X, y[:, None].astype(float), 1.0, 0.0)
+
+
+def test_duchi_learns_and_is_pure():
+    X, y = blobs(20000)
+    model = LogisticRegression(2.0, method="local-duchi-2013", random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert model.guarantee_.delta == 0
+    assert model.guarantee_.verify() == pytest.approx(2.0)
+    free = LogisticRegression(math.inf, method=DuchiSgd(), random_state=0).fit(X, y)
+    assert free.score(X, y) > 0.9
+
+
+def test_published_input_needs_its_constant_and_warns():
+    X, y = blobs(300)
+    with pytest.raises(PrivacyError, match="no proof"):
+        LogisticRegression(1.0, method="input-kang-2020").fit(X, y)
+    with pytest.raises(PrivacyError, match="constant"):
+        LogisticRegression(1.0, method="input-kang-2020", calibration="paper").fit(X, y)
+    with pytest.warns(RefutedWarning, match="REFUTED"):
+        model = LogisticRegression(1.0, delta=1e-4, method=PublishedInput(constant=1.0), calibration="paper").fit(X, y)
+    assert model.guarantee_.status == "refuted"
+    assert not hasattr(model, "record_guarantee_")
+    with pytest.raises(PrivacyError, match="refuted"):
+        model.guarantee_.verify()
+    claimed = LogisticRegression(
+        1.0, delta=1e-4, method=PublishedInput("dbdp-erm", constant=1.0, batch=0.2), calibration="paper"
+    ).fit(X, y)
+    assert claimed.guarantee_.status == "claimed"
+    assert claimed.perturbed_data_[0].shape == X.shape
+
+
+def test_published_noise_is_as_printed():
+    facts = Problem(_records(*blobs(1000)), Logistic()).facts
+    budget, log = Budget(0.5, 1e-4), math.log(1e4)
+    strong = PublishedInput(constant=3.0, steps=10).calibrate(budget, facts, 0.04, "paper")
+    assert strong.scale**2 == pytest.approx(3 * 10 * log / (1000 * 999 * 0.2 * 0.25))
+    loose = PublishedInput(constant=3.0, steps=10, condition="polyak-lojasiewicz").calibrate(
+        budget, facts, 0.04, "paper"
+    )
+    assert loose.scale**2 == pytest.approx(3 * 10 * log / (1000 * 999 * 0.25))
+    batch = PublishedInput("dbdp-erm", constant=2.0, steps=10, batch=0.1).calibrate(budget, facts, None, "paper")
+    assert batch.scale == pytest.approx(2 * 0.1 * math.sqrt(10 * log) / 0.5)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_kang_2020_is_refuted_by_an_attack(shared):
+    """600 fits a side, claimed epsilon 1: the 97.5% lower bound is above it. One record is alone in a direction."""
+    n, trials, delta = 1000, 600, 1e-4
+    X = np.zeros((n, 2))
+    X[:, 0] = 1.0
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X[0] = [0.0, 1.0]
+    plan = PublishedInput(constant=1.0, steps=10, shared=shared).calibrate(
+        Budget(1.0, delta), Problem(_records(X, y), Logistic()).facts, 0.01, "paper"
+    )
+    scores = []
+    for side in (1.0, -1.0):
+        y[0] = side
+        problem = Problem(_records(X, y.copy()), Logistic())
+        scores.append([plan.run(problem, SeededSource((int(side > 0), t))).weights[1, 0] for t in range(trials)])
+    threshold = np.median(np.concatenate(scores))
+    hits, alarms = (int(np.sum(np.array(s) > threshold)) for s in scores)
+    low = beta.ppf(0.0125, hits, trials - hits + 1)
+    high = 1 - beta.ppf(0.0125, trials - alarms, alarms + 1)
+    assert math.log((low - delta) / high) > 1.0
