@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from oracles import CENTRAL, covers, declared, largest_move, record_fit, replay_fit, replay_violations
 
+import tacit.mechanisms.gradient as gradient_module
 import tacit.mechanisms.objective as objective_module
+import tacit.mechanisms.svrg as svrg_module
 from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError
 from tacit.mechanisms import METHODS, Disjoint, GradientPerturbation, Poisson, Subset
 from tacit.types import ADJACENCIES
@@ -85,6 +87,15 @@ CASES = [
     for adjacency in ADJACENCIES
     if supported(kind, method) and covers(method, adjacency)
 ]
+
+
+@pytest.fixture(autouse=True)
+def generous_scales(request, monkeypatch):
+    """Numerical accountants take seconds to find the smallest scale; what is replayed here does not depend on it."""
+    sampled = {"dp-sgd", "dp-lssgd", "dp-sgd-subset", "bassily-2014", "dp-svrg"}
+    if "method" in request.fixturenames and request.getfixturevalue("method") in sampled:
+        for module in (gradient_module, svrg_module):
+            monkeypatch.setattr(module, "smallest_scale", lambda released, budget, guess=1.0: 10 * guess)
 
 
 @pytest.mark.parametrize(("kind", "method", "adjacency"), CASES)
