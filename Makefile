@@ -31,11 +31,11 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[dev,torch]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/bin/python pyproject.toml
-	$(PIP) -e '.[dev,bench]'
+	$(PIP) -e '.[dev,torch,bench]'
 	touch $@
 
 clean:

@@ -252,6 +252,8 @@ def replay_violations(events, first, second, adjacency):
             moved = float(np.linalg.norm(one.values - two.values)) / one.scale
             if limit is not None and not moved <= limit:
                 found.append(f"release {index}: moved by {moved:.6g} noise scales, declared {limit:.6g}")
+    if len(first) < sum(getattr(event, "count", 0) for event in events):
+        found.append("fewer releases than are priced: something left without noise")
     counted = sum(getattr(event, "count", len(first)) for event in events)
     if not found and len(first) > counted:  # one event for many releases (individual accounting): they move together
         joint = math.hypot(*(np.linalg.norm(a.values - b.values) / a.scale for a, b in zip(first, second, strict=True)))

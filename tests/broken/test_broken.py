@@ -127,19 +127,12 @@ def test_one_sided_statistics_are_caught_by_replay(rng):
 
 
 def test_a_plain_anchor_is_caught_by_replay(rng):
-    """The anchor never passes the door; but the next releases are taken at weights that differ without noise."""
+    """The anchor never passes the door: there are fewer releases than are priced."""
     loss = Logistic()
     healthy = Svrg(rounds=2, inner=3, rate=0.3).calibrate(BUDGET, facts_of(loss), None, "proven")
     assert replay_pairs(healthy, loss, rng) == []
-    broken = twins.plain_anchor(facts_of(loss), BUDGET)
-    X = 10 * rng.normal(size=(12, 3))
-    problem = problem_of(X, targets_of(loss, 12, rng), loss, intercept=0.5)
-    trace = record(broken, problem)
-    calls = replay(trace, neighbour(problem, rng, 100 * np.ones(3), 1.0))
-    counted = sum(event.count for event in broken.events)
-    assert len(trace.calls) < counted, "fewer releases than are priced: something left without noise"
-    assert len(calls) == len(trace.calls)
-    assert len(record(healthy, problem).calls) == counted
+    broken = twins.PlainAnchorPlan(healthy)
+    assert any("without noise" in sentence for sentence in replay_pairs(broken, loss, rng))
 
 
 def released_twice(plan, problem):

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.calibrate import smallest_scale
 from tacit.events import Gaussian, Objective, PoissonGaussian, Sensitivity
-from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics, Svrg
+from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics
 from tacit.mechanisms.samplers import Poisson
 from tacit.noise import add_gaussian, gaussian
 from tacit.types import Budget, Solution
@@ -131,10 +131,6 @@ class PlainAnchorPlan:
                 weights = weights - plan.step * (full + change)
             anchor = weights
         return Solution(anchor)
-
-
-def plain_anchor(facts, budget):
-    return PlainAnchorPlan(Svrg(rounds=2, inner=3, rate=0.3).calibrate(budget, facts, None, "proven"))
 
 
 @dataclass(frozen=True)
