@@ -153,7 +153,8 @@ def test_demo_on_a_small_grid(tmp_path: Path) -> None:
 
 
 def test_demo_admits_every_method_somewhere() -> None:
-    assert {name for names in demo._ADMITTED.values() for name in names} == {"auto", *demo.METHODS}
+    local = {"input", "input-local", "local-duchi-2013"}  # noise at the record: not among the central methods
+    assert {name for names in demo._ADMITTED.values() for name in names} == {"auto", *demo.METHODS} - local
     for task, names in demo._ADMITTED.items():
         loss = {"breast-cancer": "logistic", "digits": "softmax", "diabetes": "squared"}[task]
         assert all(loss in demo.METHODS[name].losses for name in names if name != "auto")

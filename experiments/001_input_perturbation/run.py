@@ -5,7 +5,7 @@
 100 trials are 10 random splits (4:1) times 10 draws of noise. A split's sums over prefixes are computed once and
 shared by all sizes, methods and draws; the noise of n contributors is drawn from its exact distribution at a cost that
 does not depend on n (``tacit.protocol.expect.noisy_second``). The IPUMS extract of the paper is not free to share: the
-records are those of the American Community Survey 2024 (1,358,274 people, 13 features). A training split has 1,086,619
+records are those of the American Community Survey 2024 (1,358,274 people, 13 features). A training split has 1,086,620
 of them; for n = 2^21 its records are used again until there are enough, which a table of this size cannot avoid.
 """
 

@@ -101,7 +101,8 @@ class Guarantee:
             fields = {f.name: content[f.name] for f in dataclasses.fields(cls)}
             fields["epsilon"] = math.inf if fields["epsilon"] is None else float(fields["epsilon"])
             fields["events"] = tuple(events.from_dict(event) for event in fields["events"])
-            fields["assumptions"] = tuple(str(word) for word in fields["assumptions"])
+            fields["assumptions"] = tuple(fields["assumptions"])
+            check(all(isinstance(word, str) for word in fields["assumptions"]), "Expected assumptions in words.")
             check(type(fields["delta"]) in (int, float) and 0 <= fields["delta"] < 1, "Expected 0 <= delta < 1.")
             check(type(fields["records"]) is int and fields["records"] >= 0, "Expected a number of records.")
             check(fields["adjacency"] in ADJACENCIES, "Expected a known adjacency.")

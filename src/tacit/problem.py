@@ -23,8 +23,8 @@ from tacit.types import Array, Facts, Loss
 Admit = Callable[[slice, Array], Array]
 """How much of it takes part: from a block's positions and squared clipped gradient norms to factors from 0 to 1."""
 HUGE = 1e100
-BLOCK_NUMBERS = 1 << 16
-"""Numbers of the matrix in one block: half a megabyte, so that the second use of a block finds it in cache."""
+BLOCK_NUMBERS = 1 << 18
+"""Numbers of the matrix in one block: two megabytes, so that the second use of a block finds it in cache."""
 
 
 def block_rows(features: int) -> int:
@@ -40,7 +40,7 @@ def rounding_slack(facts: Facts) -> float:
     of norm at most ``clip``. So the difference of the computed sums exceeds that of the exact ones by at most ``2 n
     (d + m + n/m + 64) u clip`` with u = 2**-53, in whatever order the rows are added.
     """
-    n, m = facts.records, block_rows(facts.features)
+    n, m = facts.records, min(facts.records, block_rows(facts.features))
     return 2.0 * n * (facts.features + m + n / m + 64) * 2.0**-53
 
 
@@ -138,16 +138,26 @@ class Records:
         return np.vstack([top, self.intercept * slopes.sum(axis=0)]) if self.intercept else top
 
     def hessian(self, block: Any, rows: slice, curves: Array) -> Array:
-        """The block's part of ``sum_i c_i x_i x_i^T`` for one column of curvatures c."""
-        scaled = curves * self.scales[rows]
-        weights = (scaled * self.scales[rows])[:, None]
-        thin = bool(sparse.issparse(self.matrix))
-        inner = block.T @ (block.multiply(weights).tocsr() if thin else block * weights)
-        dense = np.asarray(inner.toarray() if thin else inner, dtype=np.float64)
-        if not self.intercept:
-            return dense
-        side = self.intercept * np.asarray(block.T @ scaled).reshape(-1, 1)
-        return np.block([[dense, side], [side.T, np.array([[self.intercept**2 * curves.sum()]])]])
+        """The block's part of ``sum_i c_i x_i x_i^T`` for one column of curvatures c >= 0."""
+        total = np.zeros((self.features, self.features))
+        self.add_hessian(total, block, rows, curves)
+        return total
+
+    def add_hessian(self, total: Array, block: Any, rows: slice, curves: Array) -> None:
+        """Add the block's part of ``sum_i c_i x_i x_i^T`` to ``total``, as one symmetric product."""
+        columns, scaled = block.shape[1], curves * self.scales[rows]
+        roots = (np.sqrt(curves) * self.scales[rows])[:, None]
+        if sparse.issparse(self.matrix):
+            thin = block.multiply(roots).tocsr()
+            total[:columns, :columns] += (thin.T @ thin).toarray()
+        else:
+            weighted = np.asarray(block * roots, dtype=np.float64)
+            total[:columns, :columns] += weighted.T @ weighted
+        if self.intercept:
+            side = self.intercept * np.asarray(block.T @ scaled, dtype=np.float64).ravel()
+            total[:columns, columns] += side
+            total[columns, :columns] += side
+            total[columns, columns] += self.intercept**2 * float(curves.sum())
 
 
 def _largest(matrix: Any) -> float:
@@ -248,7 +258,7 @@ class Problem:
         for block, rows in self.records.blocks():
             z, y = self.records.predict(block, rows, weights), self.records.targets[rows]
             slope_sum += self.records.gather(block, rows, self.loss.slope(z, y))
-            curve_sum += self.records.hessian(block, rows, self.loss.curve(z, y, np.ones_like(z))[:, 0])
+            self.records.add_hessian(curve_sum, block, rows, self.loss.curve(z, y, np.ones_like(z))[:, 0])
         slope_sum += self.regularization * weights
         if self.linear is not None:
             slope_sum += self.linear

@@ -299,6 +299,19 @@ def test_guarantee_survives_json_and_verifies(name, adjacency, loss):
         assert word in text
 
 
+@pytest.mark.parametrize("step", [1e10, 1e200, 1e308])
+@pytest.mark.parametrize("loss", MAIN_LOSSES, ids=label)
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_a_descent_that_flies_off_keeps_its_sums_finite(loss, step):
+    """A NaN in a sum would be a record's doing and break its sensitivity: weights stop at 1e150."""
+    problem = random_problem(loss, np.random.default_rng(5), n=20)
+    plan = GradientPerturbation(step=step, steps=6).calibrate(Budget(1.0, DELTA), problem.facts, None, "proven")
+    with door() as calls:
+        weights = plan.run(problem, SeededSource(1)).weights
+    assert all(np.isfinite(call.values).all() for call in calls)
+    assert np.isfinite(weights).all()
+
+
 # --- tampering ------------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def honest():

@@ -58,7 +58,7 @@ def _discriminant(first: Array, second: Array) -> Array:
     one, two = np.clip(first, low, high), np.clip(second, low, high)
     shift = one.mean(axis=0) - two.mean(axis=0)
     spread = np.vstack([one - one.mean(axis=0), two - two.mean(axis=0)])
-    scale = spread.std(axis=0) + 1e-300
+    scale = spread.std(axis=0) + 1e-9 * np.abs(both).max() + 1e-100  # a number without noise must not divide by zero
     if spread.shape[1] > len(spread) // 4:
         return np.asarray(shift / scale**2)
     unit = spread / scale

@@ -78,7 +78,7 @@ def audit(
     check(chosen, "Expected at least one pair of data sets.")
     family_name, profile = "", None
     if isinstance(subject, Planned):
-        family_name, profile = profile_of(subject.plan.events, claimed) or ("", None)
+        family_name, profile = profile_of(getattr(subject.plan, "events", ()), claimed) or ("", None)
     elif family:
         family_name, profile = family, gaussian_profile(claimed.delta)
     start = time.perf_counter()
@@ -133,8 +133,8 @@ class _Run:
         )
         if len(sides[0]) < fitted:
             sides = self._more(pair, sides, fitted - len(sides[0]))
-        event = self._promise(pair, sides, target)
-        return pair, event, self._enough(sides, event, target)
+        event, trials = self._enough(sides, self._promise(pair, sides, target), target)
+        return pair, event, trials
 
     def _more(self, pair: Pair, sides: list[Array], count: int) -> list[Array]:
         return [np.vstack([old, self.draw(data, count)]) for old, data in zip(sides, (pair.first, pair.second), strict=True)]
@@ -163,14 +163,15 @@ class _Run:
             profile=setting.profile,
         )  # fmt: skip
 
-    def _enough(self, sides: list[Array], event: Event, most: int) -> int:
+    def _enough(self, sides: list[Array], event: Event, most: int) -> tuple[Event, int]:
         """The fewest scored runs, doubling, that are expected to show a violation clearly; else all that are affordable."""
         count = 500
         while self.trials is None and count < most:
-            if self._event(event.attack, sides, count).expected > _CLEAR * self.claimed.epsilon:
-                return count
+            fewer = self._event(event.attack, sides, count)
+            if fewer.expected > _CLEAR * self.claimed.epsilon:
+                return fewer, count
             count *= 2
-        return most
+        return event, most
 
     def score(
         self, pair: Pair, event: Event, trials: int, family: str, name: str, confidence: float

@@ -68,7 +68,7 @@ class Moments:
         second, cross = np.zeros((size, size)), np.zeros((size, 1))
         for block, rows in records.blocks():
             targets = records.targets[rows]
-            second += records.hessian(block, rows, np.ones(len(targets)))
+            records.add_hessian(second, block, rows, np.ones(len(targets)))
             cross += records.gather(block, rows, targets)
         radius, c = records.clip, records.intercept
         mean = second[:d, d] / (c * radius) if c else np.zeros(d)

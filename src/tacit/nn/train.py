@@ -25,8 +25,8 @@ from tacit.mechanisms.samplers import Poisson
 from tacit.noise import Source, add_gaussian, grid_slack
 from tacit.types import Array, Budget
 
-ROUNDING = 1e-4
-"""Relative slack in the sensitivity for float32: how much the *other* records' gradients may move, all together."""
+ROUNDING = 4e-6
+"""How much one record's float32 gradient may depend on the rest of its chunk, relative to the clip; times the batch."""
 CHUNK = 128
 """Records whose gradients are held at a time: memory, and nothing else, depends on it."""
 
@@ -57,7 +57,7 @@ def plan(budget: Budget, records: int, size: int, rate: float, steps: int, clip:
     sampler = Poisson(rate)
 
     def of(scale: float) -> NetworkPlan:
-        slack = ROUNDING * clip + (grid_slack(scale, size) if scale else 0.0)
+        slack = ROUNDING * clip * max(1.0, 2 * rate * records) + (grid_slack(scale, size) if scale else 0.0)
         return NetworkPlan(sampler, steps, clip, scale, sampler.expected(records, steps), slack)
 
     guess = clip * max(0.5, rate * math.sqrt(steps) / min(budget.epsilon, 1e3))

@@ -18,6 +18,9 @@ Optimizer = Literal["sgd", "adam"]
 SECOND, TINY = 0.999, 1e-8
 """Adam's memory of squared gradients, and what keeps its division finite (Kingma & Ba 2014)."""
 
+LARGEST = 1e150
+"""No weight goes beyond it, so that predictions and gradients stay finite whatever step size was asked for."""
+
 
 @dataclass(frozen=True)
 class Descent:
@@ -65,6 +68,7 @@ class Descent:
                 total += self.size(t) * weights
                 weight += self.size(t)
             weights = weights - self.size(t) * direction(gradient(weights))
+            weights = np.clip(weights, -LARGEST, LARGEST)
             norm = float(np.linalg.norm(weights))
             if norm > self.radius:
                 weights = weights * (self.radius / norm)
