@@ -1,4 +1,4 @@
-"""PIDP-SGD (seed 002): accuracy and optimality gap over epsilon, Figures 1 and 2, logistic regression.
+"""PIDP-SGD: accuracy and optimality gap over epsilon, Figures 1 and 2, logistic regression.
 
 python experiments/002_pidp_sgd/run.py --quick
 """
@@ -32,4 +32,4 @@ CURVES = (
 )
 
 if __name__ == "__main__":
-    main("PIDP-SGD (seed 002), logistic regression", SETS, EPSILONS, CURVES, DELTA)
+    main("PIDP-SGD, logistic regression", SETS, EPSILONS, CURVES, DELTA)

@@ -1,4 +1,4 @@
-"""Performance-improving DBDP-ERM (seed 003, Algorithm 2): accuracy and gap over epsilon, logistic regression.
+"""Performance-improving DBDP-ERM (Algorithm 2): accuracy and gap over epsilon, logistic regression.
 
 python experiments/003_data_perturbation/run.py --quick
 """
@@ -31,4 +31,4 @@ CURVES = (
 )
 
 if __name__ == "__main__":
-    main("Performance-improving DBDP-ERM (seed 003), logistic regression", SETS, EPSILONS, CURVES, DELTA)
+    main("Performance-improving DBDP-ERM, logistic regression", SETS, EPSILONS, CURVES, DELTA)

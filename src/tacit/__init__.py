@@ -20,3 +20,12 @@ __all__ = [
     "__version__",
     "spent",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The networks, which need PyTorch, are loaded when they are asked for."""
+    if name in ("CNNClassifier", "MLPClassifier"):
+        from tacit import nn
+
+        return getattr(nn, name)
+    raise AttributeError(f"module 'tacit' has no attribute {name!r}")

@@ -4,7 +4,7 @@ A is a circulant matrix with eigenvalues ``1 + 2 sigma - 2 sigma cos(2 pi k/d) =
 a noisy gradient is post-processing: whatever the noise promised still holds. What it buys is less noise: a standard
 normal vector keeps the part gamma of its squared norm in the metric of A^-1, and the part beta in the Euclidean one.
 
-Reference: Wang, Gu, Boedihardjo, Wang, Barekat & Osher 2020, *DP-LSSGD* (seed 004), with its Theorems 2, 4 and 7.
+Reference: Wang, Gu, Boedihardjo, Wang, Barekat & Osher 2020, *DP-LSSGD*, with its Theorems 2, 4 and 7.
 """
 
 from __future__ import annotations

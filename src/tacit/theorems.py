@@ -116,14 +116,14 @@ THEOREMS: dict[str, Theorem] = {
     "pidp-sgd": Theorem(
         "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "
         "used without noise.",
-        "Kang, Li, Liu & Wang 2022 (seed 002), Theorem 5",
+        "Kang, Li, Liu & Wang 2022, Theorem 5",
         "refuted",
         "heterogeneity",
     ),
     "pi-dbdp-erm": Theorem(
         "Performance-improving DBDP-ERM is said to be (eps, delta)-private although it starts at the exact minimiser "
         "and records of small influence are used without noise.",
-        "Kang, Liu, Ding, Liu, Tong & Wang 2020 (seed 003), Theorem 2",
+        "Kang, Liu, Ding, Liu, Tong & Wang 2020, Theorem 2",
         "refuted",
         "heterogeneity",
     ),
@@ -150,7 +150,7 @@ THEOREMS: dict[str, Theorem] = {
         "Each record is perturbed by its owner; in an order that tells nothing, n of them are at most as far apart as "
         "a pair of binomials with e^{-eps_0} n clones.",
         "Feldman, McMillan & Talwar 2022, Theorems 3.2 and 3.8",
-        "proven",
+        "claimed",
         "local",
     ),
     "input-local-record": Theorem(
@@ -168,14 +168,14 @@ THEOREMS: dict[str, Theorem] = {
     "input-kang-2020": Theorem(
         "Gradient descent on records with noise of variance O(T log(1/delta)/(n^2 eps^2)) on their features is said to "
         "be (eps, delta)-private.",
-        "Kang et al. 2020a (seed 000), Theorems 1 and 3",
+        "Kang et al. 2020a, Theorems 1 and 3",
         "refuted",
         "local",
     ),
     "dbdp-erm": Theorem(
         "DBDP-ERM's Algorithm 1, features perturbed with noise c q G sqrt(T log(1/delta))/eps, is said to be "
         "(eps, delta)-private.",
-        "Kang et al. 2020b (seed 003), Theorem 1",
+        "Kang et al. 2020b, Theorem 1",
         "claimed",
         "local",
     ),

@@ -97,23 +97,22 @@ def _classifier(first: Array, second: Array) -> Attack:
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outcomes fixed before it is scored: ``score > threshold`` if order is 'first', ``score <= threshold`` if 'second'.
+    """A set of outcomes fixed before it is scored: ``score > threshold``, or not, as a sign of the data set ``order``.
 
     ``bound`` says which bound it was chosen for: 'clopper-pearson' or 'profile'. ``expected`` is what was predicted.
     """
 
     attack: Attack
     threshold: float
+    above: bool
     order: Order
     bound: Literal["clopper-pearson", "profile"]
     expected: float
 
     def counts(self, first: Array, second: Array) -> tuple[int, int]:
         """Hits and false alarms: how often the outcome falls into the set under the data set it speaks for, and the other."""
-        above = int((first > self.threshold).sum()), int((second > self.threshold).sum())
-        if self.order == "first":
-            return above
-        return len(second) - above[1], len(first) - above[0]
+        inside = [int(((scores > self.threshold) == self.above).sum()) for scores in (first, second)]
+        return (inside[0], inside[1]) if self.order == "first" else (inside[1], inside[0])
 
 
 def choose_event(
@@ -128,26 +127,29 @@ def choose_event(
     both = np.sort(np.concatenate([one, two]))
     ranks = np.unique(np.geomspace(1, len(both) // 2, 60).astype(int))
     edges = np.unique(both[np.concatenate([ranks - 1, len(both) - ranks])])
-    above = [len(side) - np.searchsorted(side, edges, side="right").astype(np.float64) for side in (one, two)]
-    best = Event(attack, float(np.median(both)), "first", "clopper-pearson", 0.0)
-    orders: tuple[tuple[Order, Array, Array], ...] = (
-        ("first", above[0], above[1]),
-        ("second", len(two) - above[1], len(one) - above[0]),
-    )
-    for order, hits, false in orders:
-        seen = lower_rate(hits, len(one), _LUCK)
-        wrong = upper_rate(false, len(one), _LUCK)
-        shown = clopper_pearson(np.floor(seen * trials), np.ceil(wrong * trials), trials, delta, error)
-        at = int(np.argmax(shown))
-        if shown[at] > best.expected:
-            best = Event(attack, float(edges[at]), order, "clopper-pearson", float(shown[at]))
-    if profile is not None:
-        edges = np.quantile(both, np.linspace(0.02, 0.98, 49))
-        gap = sum(sign * np.searchsorted(side, edges, side="right") for sign, side in ((-1, one), (1, two))) / len(one)
-        smooth = np.convolve(gap, np.full(13, 1 / 13), mode="valid")  # a lucky threshold has unlucky neighbours
-        at = 6 + int(np.argmax(smooth)) if smooth.max() > 0.5 * gap.max() else int(np.argmax(gap))
-        errors = math.ceil((1 - gap[at] + 0.7 / math.sqrt(len(one))) * trials)
-        expected = profile(float(advantage(errors, trials, error)))
-        if expected > best.expected:
-            best = Event(attack, float(edges[at]), "first", "profile", expected)
-    return best
+    best = Event(attack, float(np.median(both)), True, "first", "clopper-pearson", 0.0)
+    for above in (True, False):
+        inside = [_inside(side, edges, above) for side in (one, two)]
+        orders: tuple[tuple[Order, Array, Array], ...] = (("first", inside[0], inside[1]), ("second", inside[1], inside[0]))
+        for order, hits, false in orders:
+            seen, wrong = lower_rate(hits, len(one), _LUCK), upper_rate(false, len(one), _LUCK)
+            shown = clopper_pearson(np.floor(seen * trials), np.ceil(wrong * trials), trials, delta, error)
+            at = int(np.argmax(shown))
+            if shown[at] > best.expected:
+                best = Event(attack, float(edges[at]), above, order, "clopper-pearson", float(shown[at]))
+    if profile is None:
+        return best
+    edges = np.quantile(both, np.linspace(0.02, 0.98, 49))
+    gap = (_inside(one, edges, True) - _inside(two, edges, True)) / len(one)
+    turn = 1.0 if gap.sum() >= 0 else -1.0
+    smooth = np.convolve(turn * gap, np.full(13, 1 / 13), mode="valid")  # a lucky threshold has unlucky neighbours
+    at = 6 + int(np.argmax(smooth)) if smooth.max() > 0.5 * (turn * gap).max() else int(np.argmax(turn * gap))
+    errors = math.ceil((1 - turn * gap[at] + 0.7 / math.sqrt(len(one))) * trials)
+    expected = profile(float(advantage(errors, trials, error)))
+    return Event(attack, float(edges[at]), turn > 0, "first", "profile", expected) if expected > best.expected else best
+
+
+def _inside(ordered: Array, edges: Array, above: bool) -> Array:
+    """How many of the sorted scores are above each edge, or not."""
+    below = np.searchsorted(ordered, edges, side="right").astype(np.float64)
+    return len(ordered) - below if above else below

@@ -156,7 +156,7 @@ def influence_of(
 
 
 def error_bound(records: int, lipschitz: float, smoothness: float, third: float, zeta: float) -> float:
-    r"""Theorem 4 of seed 002: ``(2 L G + C G^2 / zeta) / (zeta^2 n^2)``.
+    r"""Theorem 4 of Kang, Li, Liu & Wang 2022: ``(2 L G + C G^2 / zeta) / (zeta^2 n^2)``.
 
     It holds when the objective without the record is zeta-strongly convex, as with a regulariser lambda >= zeta; then
     half of it suffices (docs page "Heterogeneity"). With zeta taken at the minimiser alone, as the paper states it,

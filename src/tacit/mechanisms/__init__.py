@@ -118,23 +118,23 @@ PUBLISHED: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
-            "pidp-sgd", PidpSgd(), "Kang, Li, Liu & Wang 2022 (seed 002), Algorithm 1",
+            "pidp-sgd", PidpSgd(), "Kang, Li, Liu & Wang 2022, Algorithm 1",
             ("logistic", "huber-hinge", "squared"),
             "REFUTED: noise only for records of large influence; proven form: 'individual'", ("paper",),
         ),
         Method(
-            "pi-dbdp-erm", PiDbdpErm(), "Kang et al. 2020 (seed 003), Algorithm 2",
+            "pi-dbdp-erm", PiDbdpErm(), "Kang et al. 2020, Algorithm 2",
             ("logistic", "huber-hinge", "squared"),
             "REFUTED: perturbs records of large influence, starts at the minimiser; proven form: 'individual'",
             ("paper",),
         ),
         Method(
-            "input-kang-2020", PublishedInput(), "Kang et al. 2020a (seed 000), Algorithm 1",
+            "input-kang-2020", PublishedInput(), "Kang et al. 2020a, Algorithm 1",
             ("logistic", "huber-hinge"),
             "REFUTED: noise on features only, then descent; proven form: 'input-local'", ("paper",),
         ),
         Method(
-            "dbdp-erm", PublishedInput("dbdp-erm"), "Kang et al. 2020b (seed 003), Algorithm 1",
+            "dbdp-erm", PublishedInput("dbdp-erm"), "Kang et al. 2020b, Algorithm 1",
             ("logistic", "huber-hinge"),
             "noise on features only, then mini-batch descent; proven form: 'input-local'", ("paper",),
         ),

@@ -29,8 +29,8 @@ from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 LAMBDA = 0.01
 """The papers regularise ("most of the algorithms are regularized") and do not say how much."""
-SEED_002 = "Kang, Li, Liu & Wang 2022 (seed 002), Theorem 5"
-SEED_003 = "Kang, Liu, Ding, Liu, Tong & Wang 2020 (seed 003), Theorem 2"
+PIDP_SGD = "Kang, Li, Liu & Wang 2022, Theorem 5"
+PI_DBDP_ERM = "Kang, Liu, Ding, Liu, Tong & Wang 2020, Theorem 2"
 
 
 def _unmet(name: str, facts: Facts, calibration: Calibration, *constants: float | None) -> str:
@@ -62,7 +62,7 @@ def _contributions(problem: Problem, rows: Array, y: Array, weights: Array, inve
 
 @dataclass(frozen=True)
 class PidpSgdPlan:
-    """Algorithm 1 of seed 002, its numbers fixed."""
+    """Algorithm 1 of PIDP-SGD, its numbers fixed."""
 
     rounds: int
     local: int
@@ -103,7 +103,7 @@ class PidpSgdPlan:
 
 @dataclass(frozen=True)
 class PidpSgd:
-    """PIDP-SGD (seed 002, Algorithm 1), as published. Status: refuted.
+    """PIDP-SGD (Algorithm 1), as published. Status: refuted.
 
     ``constant`` is c of sigma and ``contribution_constant`` c' of sigma_(c): both required. ``domain`` is r, the
     radius of the parameter space, which enters the thresholds only (the algorithm does not project). ``share`` is
@@ -151,13 +151,13 @@ class PidpSgd:
             self.rounds, local, self.step or 1 / smooth, strength, scale, contribution,
             2 * self.domain * delta / -math.expm1(-first), -math.expm1(-2 * first),
             error_bound(n, lipschitz, smooth, third, zeta),
-            (Claimed(budget.epsilon, budget.delta, SEED_002),) if budget.private else (), "pidp-sgd", words,
+            (Claimed(budget.epsilon, budget.delta, PIDP_SGD),) if budget.private else (), "pidp-sgd", words,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class PiDbdpErmPlan:
-    """Algorithm 2 of seed 003, its numbers fixed."""
+    """Algorithm 2 of DBDP-ERM, its numbers fixed."""
 
     rounds: int
     local: int
@@ -220,7 +220,7 @@ def _passed_on(problem: Problem, x: Array, target: Array, weights: Array, column
 
 @dataclass(frozen=True)
 class PiDbdpErm:
-    """Performance-improving DBDP-ERM (seed 003, Algorithm 2), as published. Status: refuted.
+    """Performance-improving DBDP-ERM (Algorithm 2), as published. Status: refuted.
 
     ``constant`` is c of equation (15), required; sigma_t is read as ``c G sqrt(T log(1/delta)) / (sqrt(w_t) n eps)``,
     as its proof and Table 1 have it. ``test`` is line 9: 'norm' as printed, the Euclidean norm of the element-wise
@@ -254,6 +254,6 @@ class PiDbdpErm:
         words = (f"regularization lambda = {strength:g}", f"{rounds} rounds of {self.local} steps on single records")
         return PiDbdpErmPlan(
             rounds, self.local, self.step or 1 / (facts.curvature + strength), strength, scale, budget.epsilon,
-            self.test, (Claimed(budget.epsilon, budget.delta, SEED_003),) if budget.private else (), "pi-dbdp-erm",
+            self.test, (Claimed(budget.epsilon, budget.delta, PI_DBDP_ERM),) if budget.private else (), "pi-dbdp-erm",
             words,
         )  # fmt: skip

@@ -116,7 +116,7 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared",
                 f"each record's gradient clipped to norm {self.clip:.6g} in float64",
                 f"{steps} steps over Poisson batches of {recipe.divisor:.6g} expected records, all of them taken",
-                "a record's float32 gradient does not depend on the rest of its chunk by more than 4e-6 of the clip",
+                "a record's float32 gradient does not depend on the rest of its chunk by more than 2e-6 of the clip",
                 *smoothed,
             ),
         )  # fmt: skip

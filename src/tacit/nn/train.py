@@ -25,7 +25,7 @@ from tacit.mechanisms.samplers import Poisson
 from tacit.noise import Source, add_gaussian, grid_slack
 from tacit.types import Array, Budget
 
-ROUNDING = 4e-6
+ROUNDING = 2e-6
 """How much one record's float32 gradient may depend on the rest of its chunk, relative to the clip; times the batch."""
 CHUNK = 128
 """Records whose gradients are held at a time: memory, and nothing else, depends on it."""
@@ -57,7 +57,7 @@ def plan(budget: Budget, records: int, size: int, rate: float, steps: int, clip:
     sampler = Poisson(rate)
 
     def of(scale: float) -> NetworkPlan:
-        slack = ROUNDING * clip * max(1.0, 2 * rate * records) + (grid_slack(scale, size) if scale else 0.0)
+        slack = ROUNDING * clip * max(1.0, 1.25 * rate * records) + (grid_slack(scale, size) if scale else 0.0)
         return NetworkPlan(sampler, steps, clip, scale, sampler.expected(records, steps), slack)
 
     guess = clip * max(0.5, rate * math.sqrt(steps) / min(budget.epsilon, 1e3))

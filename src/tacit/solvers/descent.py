@@ -28,7 +28,7 @@ class Descent:
 
     ``schedule``: step_t is ``step``, or falls linearly to zero, or as 1/t, or as 1/sqrt(t). ``average``: the last
     iterate, the mean of all, the mean of the last half, or the mean of all starting points of steps weighted by step
-    sizes (Theorem 4 of seed 004). ``radius``: iterates are projected onto that ball.
+    sizes (Theorem 4 of DP-LSSGD). ``radius``: iterates are projected onto that ball.
     ``optimizer``: 'sgd', or 'adam', whose v is the mean of past gradients (memory ``momentum``) over the root of their
     mean square.
     """

@@ -78,7 +78,7 @@ CASES: dict[str, Case] = {
         Case("kang-2020a-independent-1000", "Kang et al. 2020a, Theorem 1", _INDEPENDENT, input_perturbation, {}, 1000, False, 40_000),
         Case("kang-2020a-independent-10000", "Kang et al. 2020a, Theorem 1", _INDEPENDENT, input_perturbation, {}, 10_000, False, 12_000),
         Case("kang-2020a-shared", "Kang et al. 2020a, Theorem 1", _SHARED, input_perturbation, {"noise": "shared"}, 1001, False, 40_000),
-        Case("kang-2020b-algorithm-1", "Kang et al. 2020b, Theorem 1", _BATCH, dbdp, {}, 160_000, False, 600_000),
+        Case("kang-2020b-algorithm-1", "Kang et al. 2020b, Theorem 1", _BATCH, dbdp, {}, 90_000, False, 600_000),
         Case("kang-2020b-algorithm-2", "Kang et al. 2020b, Theorem 2", _START, dbdp_improving, {}, 2000, True, 40_000),
         Case("kang-2023", "Kang et al. 2023, Theorem 5", _PIDP, pidp_sgd, {"regularization": 0.001}, 2000, True, 40_000),
         Case("kang-2023-zero", "Kang et al. 2023, Theorem 5", _PIDP_ZERO, pidp_sgd, {"start": "zero", "regularization": 0.001}, 2000, True, 200_000),
