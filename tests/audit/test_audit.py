@@ -134,8 +134,9 @@ def test_one_sided_statistics_are_found_by_replay():
 @pytest.mark.parametrize("method", ["objective", "objective-chaudhuri-2011", "output", "output-chaudhuri-2011", "gradient", "dp-svrg"])
 def test_sound_methods_are_not_accused(method, adjacency):
     claim = Budget(2.0, 0.0 if "chaudhuri" in method else 1e-3, adjacency)
-    for loss in ("logistic", "huber-hinge", "squared"):
-        result = audit(method, claim, loss=loss, seconds=0.7, confidence=SURE, seed=2)
+    pairs = library(adjacency)[:1] if method == "dp-svrg" else None  # its profile takes seconds to compute
+    for loss in ("huber-hinge",) if method == "dp-svrg" else ("logistic", "huber-hinge", "squared"):
+        result = audit(method, claim, loss=loss, seconds=0.7, confidence=SURE, seed=2, pairs=pairs)
         assert result.verdict == "consistent", str(result)
 
 
@@ -152,10 +153,10 @@ def test_audits_come_within_a_factor_of_two(method):
 
 # --- strangers ------------------------------------------------------------------------------------------------------
 def test_a_stranger_needs_only_to_be_passed_in():
-    sound = audit(StrangeLogistic(epsilon=1.0), Budget(1.0, 0.0), pairs=LABEL, trials=3000, confidence=SURE, seed=1)
+    sound = audit(StrangeLogistic(epsilon=1.0), Budget(1.0, 0.0), pairs=LABEL, trials=1500, confidence=SURE, seed=1)
     assert sound.verdict == "consistent"
     assert sound.subject == "StrangeLogistic"
-    bad = audit(StrangeLogistic(epsilon=4.0, bug=True), Budget(1.0, 0.0), pairs=LABEL, trials=3000, confidence=0.99, seed=1)
+    bad = audit(StrangeLogistic(epsilon=4.0, bug=True), Budget(1.0, 0.0), pairs=LABEL, trials=1500, confidence=0.99, seed=1)
     assert bad.verdict == "violated", "four times the epsilon and half the noise, against a claim of 1"
     found, moved = same_noise(StrangeLogistic(), LABEL[0])
     assert not found
@@ -170,7 +171,7 @@ def test_diffprivlib_where_it_can_be_imported():
 
 def test_our_estimators_are_audited_like_a_stranger():
     model = tacit.LogisticRegression(1.0, delta=1e-3, method="output", classes=[-1, 1])
-    result = audit(model, Budget(1.0, 1e-3), trials=600, confidence=SURE, seed=1)
+    result = audit(model, Budget(1.0, 1e-3), trials=300, confidence=SURE, seed=1)
     assert result.verdict == "consistent"
     assert result.subject == "LogisticRegression"
     assert result.pair in {pair.name for pair in library("replace-one")}

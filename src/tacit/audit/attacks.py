@@ -21,6 +21,7 @@ Order = Literal["first", "second"]
 _MOST_FITTED = 20_000
 _SMALL = 30
 _LUCK = 0.01
+_TREES = 400
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ def fit_attacks(first: Array, second: Array, direction: Array | None) -> list[At
         found.append(_linear("projection", line, first, second))
     found.append(_linear("linear discriminant", _discriminant(first, second), first, second))
     if size <= _SMALL and min(len(first), len(second)) > 5 * size + 20:
-        found += [_likelihood(first, second), _classifier(first, second)]
+        found.append(_likelihood(first, second))
+    if size <= _SMALL and min(len(first), len(second)) >= _TREES:
+        found.append(_classifier(first, second))
     return found
 
 
