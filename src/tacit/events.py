@@ -1,7 +1,7 @@
 """What was released: frozen, validated values that carry everything its price depends on, and nothing else.
 
 Every event states its sensitivity under both adjacencies; ``None`` says that the analysis does not cover that one.
-Prices are computed elsewhere (:mod:`tacit.accounting`).
+Prices are computed elsewhere (:mod:`tacit.curves`).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Objective:
 
     ``slope`` bounds one record's gradient norm in one model and ``trace`` the trace of its Hessian; Lambda is
     ``regularization``. ``geometry`` says which gradients one record can have, whatever w, as a convex set of corners
-    (see :func:`tacit.accounting.corners`): 'logistic', 'monotone', 'two-sided' or 'simplex'. ``outputs`` counts the
+    (see :func:`tacit.curves.corners`): 'logistic', 'monotone', 'two-sided' or 'simplex'. ``outputs`` counts the
     classes of a simplex, or the independent models. ``noise`` is 'gaussian' (standard deviation ``scale``) or 'sphere'
     (density proportional to exp(-||b||/scale)).
     """
@@ -163,7 +163,7 @@ class InputMinimum:
     ``records`` submissions (q + u, p - r) with ||q|| <= ``row``, ||p|| <= ``cross``, u of standard deviation
     ``row_scale`` a coordinate, and all r together of standard deviation ``scale``; ``ridge`` (Delta_in, of either
     sign) is added to the quadratic. ``tail`` is the probability given to each of two rare events
-    (:func:`tacit.accounting.input_delta`).
+    (:func:`tacit.curves.input_delta`).
     """
 
     features: int

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from tacit import accounting
 from tacit._version import __version__
 from tacit.checks import refuse
+from tacit.events import Gaussian
 from tacit.guarantee import Guarantee
 from tacit.mechanisms.base import Mechanism, Plan
 from tacit.noise import Source
@@ -22,7 +23,7 @@ from tacit.types import Budget, Calibration, Facts, Solution, Status
 
 
 class RefutedWarning(UserWarning):
-    """The paper's noise was asked for by name, and it does not give what the paper says."""
+    """The paper's noise was asked for by name, and it does not give, or cannot be shown to give, what the paper says."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,11 @@ def state(
 
 
 def _status(plan: Plan, budget: Budget, method: str) -> Status:
-    """The theorem's status, unless the price of the very events exceeds the budget."""
+    """The theorem's status, unless the price of the very events exceeds the budget.
+
+    Then the paper's promise is refuted where the price is exact (Gaussian releases), or where an audit measured more
+    than was promised; where the price is only an upper bound, the promise is no more than claimed. Both warn.
+    """
     if not plan.events:
         return "proven"
     price = accounting.epsilon(plan.events, budget.delta, budget.adjacency)
@@ -107,14 +112,18 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     fits = price <= budget.epsilon * (1 + 1e-6)
     if fits and row.status != "refuted":
         return row.status
-    found = f"what is released costs epsilon={price:.4g}. Use calibration='proven'"
-    warnings.warn(
-        f"REFUTED: the published noise of {method} does not give epsilon={budget.epsilon:g} under {budget.adjacency} "
-        f"neighbours; {f'audits measured more (docs page {row.page!r}). Use a proven method' if fits else found}.",
-        RefutedWarning,
-        stacklevel=2,
-    )
-    return "refuted"
+    asked = f"epsilon={budget.epsilon:g} under {budget.adjacency} neighbours"
+    status: Status = "refuted"
+    if fits:
+        words = f"does not give {asked}; audits measured more (docs page {row.page!r}). Use a proven method."
+    elif all(isinstance(event, Gaussian) for event in plan.events):
+        words = f"does not give {asked}; what is released costs epsilon={price:.4g}. Use calibration='proven'."
+    else:
+        status = "claimed"
+        words = f"cannot be confirmed to give {asked}; we can prove epsilon={price:.4g}. Use calibration='proven'."
+    sentence = f"{status.upper()}: the published noise of {method} {words}"
+    warnings.warn(sentence, RefutedWarning, stacklevel=2)
+    return status
 
 
 def fit(problem: Problem, prepared: Prepared, source: Source, spend: Callable[[Guarantee], None]) -> Solution:

@@ -138,13 +138,17 @@ class Records:
         return np.vstack([top, self.intercept * slopes.sum(axis=0)]) if self.intercept else top
 
     def hessian(self, block: Any, rows: slice, curves: Array) -> Array:
-        """The block's part of ``sum_i c_i x_i x_i^T`` for one column of curvatures c >= 0."""
+        """The block's part of ``sum_i c_i x_i x_i^T`` for one column of numbers c of either sign."""
         total = np.zeros((self.features, self.features))
-        self.add_hessian(total, block, rows, curves)
+        self.add_hessian(total, block, rows, np.maximum(curves, 0.0))
+        if curves.min(initial=0.0) < 0:
+            below = np.zeros_like(total)
+            self.add_hessian(below, block, rows, np.maximum(-curves, 0.0))
+            total -= below
         return total
 
     def add_hessian(self, total: Array, block: Any, rows: slice, curves: Array) -> None:
-        """Add the block's part of ``sum_i c_i x_i x_i^T`` to ``total``, as one symmetric product."""
+        """Add the block's part of ``sum_i c_i x_i x_i^T``, c >= 0, to ``total``, as one symmetric product."""
         columns, scaled = block.shape[1], curves * self.scales[rows]
         roots = (np.sqrt(curves) * self.scales[rows])[:, None]
         if sparse.issparse(self.matrix):

@@ -71,7 +71,7 @@ def table() -> str:
         "method='auto' chooses among them from public facts: numbers of records and features, loss, epsilon and delta.",
         "Losses: logistic, softmax, huber-hinge and squared. Status: of the proven calibration, which is the default, "
         "and of calibration='paper', the noise as published, where that differs. Every fit prices the noise it used, "
-        f"and a guarantee whose noise falls short says refuted (looked up here for n = {_RECORDS:,}).",
+        f"and a guarantee whose noise falls short says refuted or claimed (looked up here for n = {_RECORDS:,}).",
     )
     return "\n".join([*rows, "", *(line for note in notes for line in textwrap.wrap(note, 110))])
 

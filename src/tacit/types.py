@@ -66,7 +66,7 @@ class Loss(Protocol):
     def geometry(self) -> str:
         """Which slopes one record can have.
 
-        'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.accounting`).
+        'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.curves`).
         """
 
     @property

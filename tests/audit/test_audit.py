@@ -34,7 +34,10 @@ def gaussian_mechanism(epsilon, delta, factor=1.0):
 
 def test_power_on_the_plain_gaussian_mechanism():
     """20,000 runs a side: mu = 0.269 is seen to +-0.013, so the bound is 0.84 +- 0.05 of epsilon; the median of five is safe."""
-    found = [audit(gaussian_mechanism(1.0, 1e-5), CLAIM, pairs=LABEL, family="gaussian", trials=40_000, seed=s) for s in range(5)]
+    found = [
+        audit(gaussian_mechanism(1.0, 1e-5), CLAIM, pairs=LABEL, family="gaussian", trials=40_000, seed=s)
+        for s in range(5)
+    ]
     assert 0.7 <= np.median([r.epsilon for r in found]) <= 1.0
     assert all(r.bound == "gaussian" and r.runs == 40_000 for r in found)
     assert np.median([r.clopper_pearson for r in found]) < 0.5, "Clopper-Pearson alone sees much less"
@@ -46,7 +49,13 @@ def test_false_alarms_are_as_rare_as_stated():
     for seed in range(200):
         for family in alarms:
             result = audit(
-                gaussian_mechanism(1.0, 0.01), Budget(1.0, 0.01), pairs=LABEL, family=family, confidence=0.95, trials=1000, seed=seed
+                gaussian_mechanism(1.0, 0.01),
+                Budget(1.0, 0.01),
+                pairs=LABEL,
+                family=family,
+                confidence=0.95,
+                trials=1000,
+                seed=seed,
             )
             alarms[family] += result.verdict == "violated"
     assert max(alarms.values()) <= 30
@@ -54,7 +63,10 @@ def test_false_alarms_are_as_rare_as_stated():
 
 
 def test_half_the_noise_is_found_and_the_same_seed_repeats():
-    one, two = (audit(gaussian_mechanism(1.0, 1e-5, 0.5), CLAIM, pairs=LABEL, family="gaussian", trials=20_000, seed=3) for _ in "ab")
+    one, two = (
+        audit(gaussian_mechanism(1.0, 1e-5, 0.5), CLAIM, pairs=LABEL, family="gaussian", trials=20_000, seed=3)
+        for _ in "ab"
+    )
     assert one.verdict == "violated"
     assert one.epsilon == two.epsilon
     assert one.epsilon < 2.2, "half the noise costs about twice epsilon"
@@ -80,9 +92,13 @@ def subject_of(plan, loss, clip=1.0, intercept=0.0):
 
 
 def facts_of(loss, adjacency="replace-one", clip=1.0, intercept=0.0):
-    return planned("output", Budget(1.0, 1e-5, adjacency), loss=loss, records=16, features=2, clip=clip, intercept=intercept).problem(
-        library(adjacency, clip=clip)[0].first
-    ).facts
+    return (
+        planned(
+            "output", Budget(1.0, 1e-5, adjacency), loss=loss, records=16, features=2, clip=clip, intercept=intercept
+        )
+        .problem(library(adjacency, clip=clip)[0].first)
+        .facts
+    )
 
 
 def broken_plans():
@@ -94,13 +110,20 @@ def broken_plans():
     yield "a quarter of the noise", replace(whole, plan=replace(whole.plan, scale=0.25 * whole.plan.scale))
     yield "the sum clipped, not each record", subject_of(twins.batch_mean(facts_of(hinge), CLAIM), hinge)
     output = planned("output", CLAIM, loss=hinge, records=16, features=2)
-    yield "an intercept without noise", subject_of(
-        twins.PlainInterceptPlan(planned("output", CLAIM, loss=hinge, records=16, features=2, intercept=0.5).plan), hinge, intercept=0.5
+    yield (
+        "an intercept without noise",
+        subject_of(
+            twins.PlainInterceptPlan(planned("output", CLAIM, loss=hinge, records=16, features=2, intercept=0.5).plan),
+            hinge,
+            intercept=0.5,
+        ),
     )
     yield "noise on half of the numbers", subject_of(twins.PartlySilentPlan(output.plan), hinge)
 
 
-@pytest.mark.parametrize(("name", "subject"), list(broken_plans()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "subject"), list(broken_plans()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_broken_twins_are_found(name, subject):
     result = audit(subject, CLAIM, seconds=4, seed=5)
     assert result.verdict == "violated", str(result)
@@ -109,7 +132,9 @@ def test_broken_twins_are_found(name, subject):
 def test_a_private_count_is_found():
     """Dividing by the number of records before adding noise: seen when the number is the difference."""
     claim = Budget(1.0, 1e-5, "add-remove")
-    base = GradientPerturbation(steps=20, step=0.1, momentum=0.0, schedule="constant").calibrate(claim, facts_of(HuberHinge()), None, "proven")
+    base = GradientPerturbation(steps=20, step=0.1, momentum=0.0, schedule="constant").calibrate(
+        claim, facts_of(HuberHinge()), None, "proven"
+    )
     subject = subject_of(twins.CountingPlan(base), HuberHinge())
     assert any(replay(subject, pair, "add-remove") for pair in library("add-remove"))
 
@@ -123,7 +148,11 @@ def test_an_anchor_without_noise_is_found_by_replay():
 
 def test_one_sided_statistics_are_found_by_replay():
     loss = Squared()
-    facts = planned("statistics", CLAIM, loss=loss, records=16, features=2).problem(library("replace-one", task="regression")[0].first).facts
+    facts = (
+        planned("statistics", CLAIM, loss=loss, records=16, features=2)
+        .problem(library("replace-one", task="regression")[0].first)
+        .facts
+    )
     wrong = subject_of(twins.one_sided_statistics(facts, CLAIM), loss)
     pairs = library("replace-one", task="regression")
     assert any(replay(wrong, pair, "replace-one") for pair in pairs)
@@ -131,7 +160,9 @@ def test_one_sided_statistics_are_found_by_replay():
 
 # --- sound methods --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("method", ["objective", "objective-chaudhuri-2011", "output", "output-chaudhuri-2011", "gradient", "dp-svrg"])
+@pytest.mark.parametrize(
+    "method", ["objective", "objective-chaudhuri-2011", "output", "output-chaudhuri-2011", "gradient", "dp-svrg"]
+)
 def test_sound_methods_are_not_accused(method, adjacency):
     claim = Budget(2.0, 0.0 if "chaudhuri" in method else 1e-3, adjacency)
     pairs = library(adjacency)[:1] if method == "dp-svrg" else None  # its profile takes seconds to compute
@@ -146,7 +177,9 @@ def test_audits_come_within_a_factor_of_two(method):
     from tacit.audit.survey import STRESSED
 
     stress = STRESSED[method]
-    subject = planned(stress.mechanism, CLAIM, loss=stress.loss, records=16, features=2, regularization=stress.regularization)
+    subject = planned(
+        stress.mechanism, CLAIM, loss=stress.loss, records=16, features=2, regularization=stress.regularization
+    )
     result = audit(subject, CLAIM, trials=60_000, pairs=library("replace-one")[:1], seed=4)
     assert 0.5 <= result.epsilon <= 1
 
@@ -156,7 +189,9 @@ def test_a_stranger_needs_only_to_be_passed_in():
     sound = audit(StrangeLogistic(epsilon=1.0), Budget(1.0, 0.0), pairs=LABEL, trials=1500, confidence=SURE, seed=1)
     assert sound.verdict == "consistent"
     assert sound.subject == "StrangeLogistic"
-    bad = audit(StrangeLogistic(epsilon=4.0, bug=True), Budget(1.0, 0.0), pairs=LABEL, trials=1500, confidence=0.99, seed=1)
+    bad = audit(
+        StrangeLogistic(epsilon=4.0, bug=True), Budget(1.0, 0.0), pairs=LABEL, trials=1500, confidence=0.99, seed=1
+    )
     assert bad.verdict == "violated", "four times the epsilon and half the noise, against a claim of 1"
     found, moved = same_noise(StrangeLogistic(), LABEL[0])
     assert not found
@@ -212,14 +247,21 @@ def test_time_is_kept():
 
 
 def test_a_clear_violation_stops_early():
-    result = audit(Batched(lambda X, y, rng, m: np.repeat(y @ X[:, :1], m)[:, None], "plain"), CLAIM, pairs=LABEL, seconds=5)
+    result = audit(
+        Batched(lambda X, y, rng, m: np.repeat(y @ X[:, :1], m)[:, None], "plain"), CLAIM, pairs=LABEL, seconds=5
+    )
     assert result.verdict == "violated"
     assert result.trials <= 1000
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
-    [({"confidence": 0.5}, "confidence"), ({"trials": 3}, "trials"), ({"family": "cauchy"}, "family"), ({"seconds": 0}, "seconds")],
+    [
+        ({"confidence": 0.5}, "confidence"),
+        ({"trials": 3}, "trials"),
+        ({"family": "cauchy"}, "family"),
+        ({"seconds": 0}, "seconds"),
+    ],
 )
 def test_refusals(change, sentence):
     with pytest.raises(ValueError, match=sentence):
@@ -243,5 +285,7 @@ def test_pairs_are_neighbours():
 
 
 def test_mechanisms_with_their_own_settings_are_audited():
-    result = audit(planned(Output("descent"), CLAIM, records=16, features=2), CLAIM, trials=4000, confidence=SURE, seed=1)
+    result = audit(
+        planned(Output("descent"), CLAIM, records=16, features=2), CLAIM, trials=4000, confidence=SURE, seed=1
+    )
     assert result.verdict == "consistent"

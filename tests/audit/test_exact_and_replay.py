@@ -36,7 +36,9 @@ def test_objective_agrees_with_the_oracle(loss, adjacency):
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("method", ["objective", "objective-chaudhuri-2011", "output", "output-chaudhuri-2011", "output-zhang-2017"])
+@pytest.mark.parametrize(
+    "method", ["objective", "objective-chaudhuri-2011", "output", "output-chaudhuri-2011", "output-zhang-2017"]
+)
 def test_exact_epsilon_is_within_the_claim_and_not_vacuous(method, adjacency):
     pure = "chaudhuri" in method
     claim = Budget(1.0, 0.0 if pure else 1e-5, adjacency)

@@ -1,12 +1,13 @@
 """Batched runs are the real thing: column j is bit for bit the run that the plan makes from column j's random words."""
 
+import functools
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tacit.audit.many import run_many
+from tacit.audit.many import batched, run_many
 from tacit.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.mechanisms import METHODS
 from tacit.noise import SeededSource
@@ -15,7 +16,6 @@ from tacit.solvers.newton import Newton
 from tacit.types import Budget
 
 LOSSES = {loss.name: loss for loss in (Logistic(), HuberHinge(), Squared(), Softmax(3))}
-LOOPED = {"statistics", "individual", "song-2013", "input"}
 TRIALS = 4
 
 
@@ -53,43 +53,50 @@ def problem_for(loss, n=24):
     return Problem(Records.build(rng.normal(size=(n, 3)), y, 1.0, 0.5), loss, outputs)
 
 
-def batched_cases():
-    for name, method in METHODS.items():
-        for loss in method.losses:
-            looped = name in LOOPED or "wu-2017" in name or (name.startswith("objective") and loss == "softmax")
-            if not looped:
-                yield name, loss
+@functools.cache
+def plan_of(name):
+    """One plan a method, from its first loss: its numbers are as good as any for training with another."""
+    method = METHODS[name]
+    problem = problem_for(LOSSES[method.losses[0]])
+    pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
+    return method.mechanism.calibrate(Budget(4.0, 0.0 if pure else 1e-3), problem.facts, None, "proven")
 
 
-@pytest.mark.parametrize(("name", "loss"), list(batched_cases()))
-def test_each_column_is_a_run_of_the_plan(name, loss):
-    problem, mechanism = problem_for(LOSSES[loss]), METHODS[name].mechanism
-    pure = getattr(mechanism, "noise", "gaussian") == "sphere"
-    plan = mechanism.calibrate(Budget(4.0, 0.0 if pure else 1e-3), problem.facts, None, "proven")
-    tape = Tape(3)
-    together = run_many(plan, problem, TRIALS, tape)
-    alone = np.stack([plan.run(problem, Column(tape, j)).weights.ravel() for j in range(TRIALS)])
-    assert np.abs(together - alone).max() <= 1e-9 * max(1.0, np.abs(alone).max())
-    assert len({row.tobytes() for row in together}) == TRIALS
+@pytest.mark.parametrize("name", METHODS)
+def test_each_column_is_a_run_of_the_plan(name):
+    plan = plan_of(name)
+    for loss in METHODS[name].losses:
+        problem = problem_for(LOSSES[loss])
+        if not batched(plan, problem):
+            continue
+        tape = Tape(3)
+        together = run_many(plan, problem, TRIALS, tape)
+        if "wu-2017" in name:  # one batch holds all: the order that a single run draws does not matter
+            tape.drawn[0] = np.zeros(problem.records.count * TRIALS, dtype=np.uint64)
+        alone = np.stack([plan.run(problem, Column(tape, j)).weights.ravel() for j in range(TRIALS)])
+        assert np.abs(together - alone).max() <= 1e-9 * max(1.0, np.abs(alone).max()), loss
+        assert len({row.tobytes() for row in together}) == TRIALS
+
+
+def test_the_methods_that_matter_are_batched():
+    for name in ("objective", "objective-chaudhuri-2011", "output", "gradient", "dp-sgd", "dp-svrg", "output-wu-2017"):
+        assert batched(plan_of(name), problem_for(Logistic()))
 
 
 @pytest.mark.parametrize("name", ["statistics", "individual", "song-2013"])
 def test_what_cannot_be_batched_is_looped(name):
-    loss = Squared() if name == "statistics" else Logistic()
-    problem, mechanism = problem_for(loss), METHODS[name].mechanism
-    pure = getattr(mechanism, "noise", "gaussian") == "sphere"
-    plan = mechanism.calibrate(Budget(4.0, 0.0 if pure else 1e-3), problem.facts, None, "proven")
+    problem, plan = problem_for(Squared() if name == "statistics" else Logistic()), plan_of(name)
     source = SeededSource(1)
     expected = np.stack([plan.run(problem, source).weights.ravel() for _ in range(3)])
     assert np.array_equal(run_many(plan, problem, 3, SeededSource(1)), expected)
 
 
 @pytest.mark.parametrize("intercept", [0.0, 0.5])
-@pytest.mark.parametrize("strong", [1e-3, 1.0, 50.0])
+@pytest.mark.parametrize("strong", [0.1, 50.0])
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge(), HuberHinge(0.01), Squared()], ids=str)
 def test_models_solved_together_equal_models_solved_alone(loss, strong, intercept):
     rng = np.random.default_rng(1)
-    n, d, models = 300, 6, 40
+    n, d, models = 300, 6, 12
     records = Records.build(rng.normal(size=(n, d)), np.sign(rng.normal(size=n)), 1.0, intercept)
     linear = 20 * rng.normal(size=(records.features, models))
     problem = Problem(records, loss, models, regularization=strong, linear=linear)
@@ -136,5 +143,7 @@ def test_batched_training_is_faster_than_fitting_in_a_loop():
     together = (time.process_time() - start) / runs
     start = time.process_time()
     for seed in range(15):
-        tacit.LogisticRegression(method="objective", delta=1e-5, margin=0.0, fit_intercept=False, random_state=seed).fit(X, y)
+        tacit.LogisticRegression(
+            method="objective", delta=1e-5, margin=0.0, fit_intercept=False, random_state=seed
+        ).fit(X, y)
     assert (time.process_time() - start) / 15 > 5 * together

@@ -44,7 +44,22 @@ def test_one_run_takes_two_versions_of_each_canary_for_replace_one():
 
 def test_command_audits_one_method(tmp_path, capsys):
     out = tmp_path / "audit.json"
-    code = cli.main(["audit", "output", "--epsilon", "1", "--loss", "huber-hinge", "--seconds", "0.5", "--seed", "1", "--out", str(out)])
+    code = cli.main(
+        [
+            "audit",
+            "output",
+            "--epsilon",
+            "1",
+            "--loss",
+            "huber-hinge",
+            "--seconds",
+            "0.5",
+            "--seed",
+            "1",
+            "--out",
+            str(out),
+        ]
+    )
     said = capsys.readouterr().out
     assert code == 0
     assert "output, huber-hinge loss: epsilon >=" in said
@@ -52,7 +67,10 @@ def test_command_audits_one_method(tmp_path, capsys):
     assert data["methods"][0]["audits"][0]["verdict"] == "consistent"
     assert {"version", "date", "confidence"} <= set(data)
     picture = tmp_path / "audit.svg"
-    assert cli.main(["audit", "output", "--loss", "logistic", "--seconds", "0.5", "--seed", "1", "--out", str(picture)]) == 0
+    assert (
+        cli.main(["audit", "output", "--loss", "logistic", "--seconds", "0.5", "--seed", "1", "--out", str(picture)])
+        == 0
+    )
     assert picture.read_text().startswith("<svg")
 
 

@@ -133,7 +133,10 @@ def choose_event(
     best = Event(attack, float(np.median(both)), True, "first", "clopper-pearson", 0.0)
     for above in (True, False):
         inside = [_inside(side, edges, above) for side in (one, two)]
-        orders: tuple[tuple[Order, Array, Array], ...] = (("first", inside[0], inside[1]), ("second", inside[1], inside[0]))
+        orders: tuple[tuple[Order, Array, Array], ...] = (
+            ("first", inside[0], inside[1]),
+            ("second", inside[1], inside[0]),
+        )
         for order, hits, false in orders:
             seen, wrong = lower_rate(hits, len(one), _LUCK), upper_rate(false, len(one), _LUCK)
             shown = clopper_pearson(np.floor(seen * trials), np.ceil(wrong * trials), trials, delta, error)

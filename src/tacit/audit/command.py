@@ -22,7 +22,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command to ``tacit``."""
     part = commands.add_parser("audit", help="Measure the epsilon of a method by experiment.", description=_ABOUT)
     part.add_argument("method", nargs="?", help="a name from `tacit methods`")
-    part.add_argument("--all", action="store_true", help="audit every method under both adjacencies and write the table")
+    part.add_argument(
+        "--all", action="store_true", help="audit every method under both adjacencies and write the table"
+    )
     part.add_argument("--epsilon", type=float, default=1.0, help="the claim; default: 1")
     part.add_argument("--delta", type=float, default=1e-5, help="default: 1e-5; 0 is used for pure methods")
     part.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
@@ -30,7 +32,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     part.add_argument("--seconds", type=float, default=None, help="time for one audit; default: 3 (with --all: 6)")
     part.add_argument("--confidence", type=float, default=0.999)
     part.add_argument("--seed", type=int, help="makes an audit repeatable")
-    part.add_argument("--out", metavar="FILE", help="write the table as .md or .json, or the picture of one audit as .svg")
+    part.add_argument(
+        "--out", metavar="FILE", help="write the table as .md or .json, or the picture of one audit as .svg"
+    )
     part.set_defaults(run=run)
 
 
@@ -82,6 +86,11 @@ def progress_bar() -> Progress:
 
     def show(stage: str, part: float) -> None:
         width = int(30 * part)
-        print(f"\r\x1b[K[{'#' * width}{'.' * (30 - width)}] {stage}", end="" if part < 1 else "\n", file=sys.stderr, flush=True)
+        print(
+            f"\r\x1b[K[{'#' * width}{'.' * (30 - width)}] {stage}",
+            end="" if part < 1 else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
 
     return show

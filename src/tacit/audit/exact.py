@@ -100,7 +100,9 @@ def _objective(plan: ObjectivePlan, loss: Loss, clip: float, here: Data, there: 
     w = np.interp(grid, (slopes + plan.regularization * wide) / plan.scale, wide)
     (slope_here, curve_here), (slope_there, curve_there) = (_line(loss, data, w) for data in (here, there))
     unit, moved = ((slope + plan.regularization * w) / plan.scale for slope in (slope_here, slope_there))
-    exponent: Callable[[Array], Array] = (lambda t: -0.5 * t * t) if plan.noise == "gaussian" else (lambda t: -np.abs(t))
+    exponent: Callable[[Array], Array] = (
+        (lambda t: -0.5 * t * t) if plan.noise == "gaussian" else (lambda t: -np.abs(t))
+    )
     ratio = np.log((curve_here + plan.regularization) / (curve_there + plan.regularization))
     density = np.exp(exponent(unit)) / (math.sqrt(2 * math.pi) if plan.noise == "gaussian" else 2.0)
     return unit, density, exponent(unit) - exponent(moved) + ratio

@@ -39,21 +39,30 @@ def run_many(plan: Plan, problem: Problem, trials: int, source: Source) -> Array
     return np.vstack(parts)
 
 
+def batched(plan: Plan, problem: Problem) -> bool:
+    """Whether :func:`run_many` trains all runs of this plan together; other plans are run one by one."""
+    if isinstance(plan, OutputPlan):
+        return _fixed(plan, problem)
+    if isinstance(plan, ObjectivePlan):
+        return not problem.loss.coupled and problem.outputs == 1 and plan.scale > 0
+    return isinstance(plan, SvrgPlan) or (isinstance(plan, GradientPlan) and _separate(plan))
+
+
 def _chunk(plan: Plan, problem: Problem, trials: int, source: Source) -> Array:
-    scalar = not problem.loss.coupled and problem.outputs == 1
-    if isinstance(plan, OutputPlan) and _fixed(plan, problem):
+    if not batched(plan, problem):
+        return np.stack([plan.run(problem, source).weights.ravel() for _ in range(trials)])
+    if isinstance(plan, OutputPlan):
         once = plan.trainer.train(problem, source).reshape(-1, 1)
         return release(np.repeat(once, trials, axis=1), plan.scale, unit_noise(source, once.size, trials, plan.noise)).T
-    if isinstance(plan, ObjectivePlan) and scalar and plan.scale:
+    if isinstance(plan, ObjectivePlan):
         return _objective(plan, problem, trials, source)
-    if isinstance(plan, SvrgPlan) or (isinstance(plan, GradientPlan) and _separate(plan)):
-        many = replace(plan, sampler=Many(plan.sampler, trials))
-        if isinstance(many, GradientPlan) and many.smoothing:
-            kept = {entry.name: getattr(many.descent, entry.name) for entry in fields(many.descent)}
-            descent = SmoothDescent(**kept, smoothing=many.smoothing, intercept=problem.facts.intercept, trials=trials)
-            many = replace(many, descent=descent, smoothing=0.0)
-        return np.asarray(many.run(_columns(problem, trials), source).weights.reshape(-1, trials).T)
-    return np.stack([plan.run(problem, source).weights.ravel() for _ in range(trials)])
+    assert isinstance(plan, GradientPlan | SvrgPlan)  # for the type checker: batched() knows no others
+    many = replace(plan, sampler=Many(plan.sampler, trials))
+    if isinstance(many, GradientPlan) and many.smoothing:
+        kept = {entry.name: getattr(many.descent, entry.name) for entry in fields(many.descent)}
+        descent = SmoothDescent(**kept, smoothing=many.smoothing, intercept=problem.facts.intercept, trials=trials)
+        many = replace(many, descent=descent, smoothing=0.0)
+    return np.asarray(many.run(_columns(problem, trials), source).weights.reshape(-1, trials).T)
 
 
 def _fixed(plan: OutputPlan, problem: Problem) -> bool:
@@ -156,7 +165,7 @@ class SmoothDescent(Descent):
 
         def smoothed(weights: Array) -> Array:
             raw = gradient(weights)
-            return np.vstack([smooth(raw[:rows]), smooth(raw[rows:])])
+            return np.vstack([smooth(raw[:rows]), raw[rows:]])
 
         return super().run(smoothed, start)
 

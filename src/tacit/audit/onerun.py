@@ -30,7 +30,9 @@ SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)
 
 def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
     """An upper bound on the probability of so many right guesses if training is (epsilon, delta)-private."""
-    check(0 <= right <= guesses <= canaries, f"Expected 0 <= right={right} <= guesses={guesses} <= canaries={canaries}.")
+    check(
+        0 <= right <= guesses <= canaries, f"Expected 0 <= right={right} <= guesses={guesses} <= canaries={canaries}."
+    )
     check(epsilon >= 0 and 0 <= delta <= 1, f"Expected epsilon={epsilon} >= 0 and 0 <= delta={delta} <= 1.")
     chance = 1.0 / (1.0 + np.exp(-epsilon))
     tail = float(binom.sf(right - 1, guesses, chance))
@@ -63,7 +65,10 @@ def audit_one_run(
     ``score(model, canaries)`` is larger for canaries that seem to have been in. ``others`` are the versions that stand in for absent
     canaries: give them for replace-one claims, leave them out for add-remove.
     """
-    check((others is None) == (claimed.adjacency == "add-remove"), "Replace-one claims need others=, add-remove ones do not.")
+    check(
+        (others is None) == (claimed.adjacency == "add-remove"),
+        "Replace-one claims need others=, add-remove ones do not.",
+    )
     start = time.perf_counter()
     seed = secrets.randbits(48) if seed is None else seed
     rng = np.random.default_rng(seed)

@@ -99,7 +99,9 @@ def library(
         less = Data(rows, targets)
         if name == "duplicate":
             full = Data(full.rows, np.append(targets, flipped))
-        made.append(Pair(f"{name}, left out", about.split(", its")[0] + "; left out of the second set", full, less, one))
+        made.append(
+            Pair(f"{name}, left out", about.split(", its")[0] + "; left out of the second set", full, less, one)
+        )
     directions = {"unused": two, "opposed": left - right, "turned": one + two}
     return tuple(
         Pair(p.name, p.about, p.first, p.second, directions.get(p.name.split(",")[0], p.direction)) for p in made

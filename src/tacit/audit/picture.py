@@ -45,7 +45,9 @@ def _scores(axes: Any, result: AuditResult) -> None:
     low, high = np.quantile(np.concatenate([result.first, result.second]), [0.001, 0.999])
     bins = np.linspace(low, high if high > low else low + 1, 60)
     for values, colour, name in ((result.first, _FIRST, "first data set"), (result.second, _SECOND, "second data set")):
-        axes.hist(np.clip(values, bins[0], bins[-1]), bins=bins, density=True, histtype="step", color=colour, label=name)
+        axes.hist(
+            np.clip(values, bins[0], bins[-1]), bins=bins, density=True, histtype="step", color=colour, label=name
+        )
     if bins[0] <= result.threshold <= bins[-1] and result.bound != "one run":
         axes.axvline(result.threshold, color="0.4", linewidth=1, linestyle="--", label="threshold")
     axes.set_xlabel(f"score ({result.attack})")

@@ -104,8 +104,14 @@ def dbdp_improving(
             size = np.linalg.norm((influence + held) / held, axis=1)
             noisy = ~((math.exp(-epsilon) <= size) & (size <= math.exp(epsilon)))
             s = expit(-label * (x * theta).sum(axis=1))
-            curved = (s * (1 - s))[:, None, None] * x[:, :, None] * theta[:, None, :] - (label * s)[:, None, None] * np.eye(d)
-            spread = c * math.sqrt(total * math.log(1 / delta)) / (np.sqrt(np.linalg.norm(curved, 2, axis=(1, 2))) * n * epsilon)
+            curved = (s * (1 - s))[:, None, None] * x[:, :, None] * theta[:, None, :] - (label * s)[
+                :, None, None
+            ] * np.eye(d)
+            spread = (
+                c
+                * math.sqrt(total * math.log(1 / delta))
+                / (np.sqrt(np.linalg.norm(curved, 2, axis=(1, 2))) * n * epsilon)
+            )
             seen = x + (noisy * spread)[:, None] * rng.standard_normal((trials, d))
             theta = theta - rate * _gradient(seen, label, theta, regularization)
         held = theta

@@ -94,7 +94,9 @@ def replay(subject: Planned, pair: Pair, adjacency: Adjacency, seed: int = 0) ->
     return found
 
 
-def differences(first: list[Release], second: list[Release], events: tuple[Event, ...], adjacency: Adjacency) -> list[str]:
+def differences(
+    first: list[Release], second: list[Release], events: tuple[Event, ...], adjacency: Adjacency
+) -> list[str]:
     """Compare two runs, release by release."""
     if len(first) != len(second):
         return [f"{len(first)} releases became {len(second)}"]
@@ -140,7 +142,11 @@ def same_noise(estimator: Any, pair: Pair, seed: int = 0) -> tuple[list[str], fl
         models.append(model.fit(data.rows, data.targets))
     one, two = ({k: np.shape(v) for k, v in vars(m).items() if k.endswith("_")} for m in models)
     found = [f"attribute {name} is set on one data set only" for name in sorted(set(one) ^ set(two))]
-    found += [f"{name} has shape {one[name]}, then {two[name]}" for name in sorted(set(one) & set(two)) if one[name] != two[name]]
+    found += [
+        f"{name} has shape {one[name]}, then {two[name]}"
+        for name in sorted(set(one) & set(two))
+        if one[name] != two[name]
+    ]
     ends = [np.r_[np.ravel(m.coef_), np.ravel(getattr(m, "intercept_", ()))] for m in models]
     moved = float(np.linalg.norm(ends[0] - ends[1])) if ends[0].shape == ends[1].shape else math.inf
     return found, moved

@@ -118,7 +118,11 @@ class _Run:
             began = time.perf_counter()
             sides = [self.draw(data, _FIRST) for data in (pair.first, pair.second)]
             spent = time.perf_counter() - began
-            most = 20_000 if self.trials is None else max(_FIRST, training_runs(self.trials // 2, self.share) // len(pairs))
+            most = (
+                20_000
+                if self.trials is None
+                else max(_FIRST, training_runs(self.trials // 2, self.share) // len(pairs))
+            )
             while len(sides[0]) < most and (self.trials is not None or 3 * spent < share):
                 more = min(most - len(sides[0]), most if self.trials is not None else len(sides[0]))
                 sides = self._more(pair, sides, more)
@@ -137,7 +141,9 @@ class _Run:
         return pair, event, trials
 
     def _more(self, pair: Pair, sides: list[Array], count: int) -> list[Array]:
-        return [np.vstack([old, self.draw(data, count)]) for old, data in zip(sides, (pair.first, pair.second), strict=True)]
+        return [
+            np.vstack([old, self.draw(data, count)]) for old, data in zip(sides, (pair.first, pair.second), strict=True)
+        ]
 
     def _affordable(self, rate: float) -> int:
         """Runs to score on each side: what ``trials`` leaves, or what the time left pays for."""
@@ -173,16 +179,16 @@ class _Run:
             count *= 2
         return event, most
 
-    def score(
-        self, pair: Pair, event: Event, trials: int, family: str, name: str, confidence: float
-    ) -> AuditResult:
+    def score(self, pair: Pair, event: Event, trials: int, family: str, name: str, confidence: float) -> AuditResult:
         """Fresh runs on the chosen pair, one count, one bound."""
         parts: list[tuple[Array, Array]] = []
         piece = max(1, -(-trials // 10))
         for done in range(0, trials, piece):
             self.progress("scoring", 0.3 + 0.7 * done / trials)
             count = min(piece, trials - done)
-            parts.append((event.attack.score(self.draw(pair.first, count)), event.attack.score(self.draw(pair.second, count))))
+            parts.append(
+                (event.attack.score(self.draw(pair.first, count)), event.attack.score(self.draw(pair.second, count)))
+            )
         first, second = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
         hits, false = event.counts(first, second)
         error, delta = self.setting.error, self.setting.delta
@@ -224,5 +230,7 @@ def audit_samplers(
     profile = gaussian_profile(claimed.delta) if family else None
     seed = secrets.randbits(48) if seed is None else seed
     setting = _Setting(claimed.delta, 1 - confidence, profile)
-    run = _Run(Local(), setting, claimed, time.perf_counter(), seconds, trials, seed, progress or (lambda stage, part: None))
+    run = _Run(
+        Local(), setting, claimed, time.perf_counter(), seconds, trials, seed, progress or (lambda stage, part: None)
+    )
     return run.score(*run.choose((pair,)), family or "", name, confidence)

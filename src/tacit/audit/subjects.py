@@ -164,7 +164,9 @@ def _scaled_epsilon(events: tuple[Event, ...], claimed: Budget, distance: float)
         return 0.0
     for _ in range(9):
         middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if accounting.delta(scaled(middle), 0.0, claimed.adjacency) >= distance else (low, middle)
+        low, high = (
+            (middle, high) if accounting.delta(scaled(middle), 0.0, claimed.adjacency) >= distance else (low, middle)
+        )
     return accounting.epsilon(scaled(high), claimed.delta, claimed.adjacency)
 
 

@@ -87,7 +87,9 @@ def audit_method(
             stress.mechanism, claim, loss=stress.loss, records=RECORDS, features=2, regularization=stress.regularization
         )
         results.append(audit(subject, claim, seed=seed, name=f"{name} under stress, logistic loss", **options))
-    return Row(name, _status(method), claimed.adjacency, tuple(results), _exact(name, claim), time.perf_counter() - start)
+    return Row(
+        name, _status(method), claimed.adjacency, tuple(results), _exact(name, claim), time.perf_counter() - start
+    )
 
 
 def audit_all(
@@ -117,12 +119,19 @@ def _exact(name: str, claim: Budget) -> float | None:
     if name not in ("objective", "output"):
         return None
     worst = 0.0
-    cases: list[tuple[str | Mechanism, str | Loss, float | None]] = [(name, loss, None) for loss in ("logistic", "huber-hinge", "squared")]
+    cases: list[tuple[str | Mechanism, str | Loss, float | None]] = [
+        (name, loss, None) for loss in ("logistic", "huber-hinge", "squared")
+    ]
     cases.append((STRESSED[name].mechanism, STRESSED[name].loss, 30.0))
     for method, loss, strong in cases:
         made = {
             count: planned(
-                method, claim, loss=loss, records=count, features=1, regularization=None if strong is None else strong / count
+                method,
+                claim,
+                loss=loss,
+                records=count,
+                features=1,
+                regularization=None if strong is None else strong / count,
             )
             for count in {len(pair.first.rows) for pair in one_dimensional_pairs(claim.adjacency)}
         }
@@ -133,7 +142,12 @@ def _exact(name: str, claim: Budget) -> float | None:
 
 def to_json(rows: list[Row], claimed: Budget, confidence: float) -> str:
     """All results with date and version."""
-    head = {"version": __version__, "date": datetime.date.today().isoformat(), "epsilon": claimed.epsilon, "delta": claimed.delta}
+    head = {
+        "version": __version__,
+        "date": datetime.date.today().isoformat(),
+        "epsilon": claimed.epsilon,
+        "delta": claimed.delta,
+    }
     return json.dumps({**head, "confidence": confidence, "methods": [row.to_dict() for row in rows]}, indent=1)
 
 

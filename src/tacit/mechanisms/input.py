@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit import accounting
+from tacit import accounting, curves
 from tacit.checks import check, check_count, check_positive, refuse
 from tacit.events import Event, Gaussian, InputMinimum, Sensitivity
 from tacit.mechanisms.moments import LARGEST, Sums, Whole
@@ -142,7 +142,7 @@ class InputNumbers:
     def rounding(self, count: int) -> float:
         """How far rounding moves the sum of all cross noise, but for probability ROUNDING_TAIL (Hoeffding 1963)."""
         terms = max(count, self.cohort) + 1
-        one = self.steps[1] * math.sqrt(0.5 * terms * math.log(2 * self.features / accounting.ROUNDING_TAIL))
+        one = self.steps[1] * math.sqrt(0.5 * terms * math.log(2 * self.features / curves.ROUNDING_TAIL))
         return one * math.sqrt(self.features)
 
     def events(self, count: int) -> tuple[Event, ...]:

@@ -71,14 +71,17 @@ _PIDP = (
     "theta~ is the exact minimiser (not defined in the paper; so in its predecessor); T_local = 10, R = 1, c' = c, epsilon and delta "
     "halved, lambda = 0.001, r = G/lambda = 1000, zeta the norm of the Hessian"
 )
-_PIDP_ZERO = _PIDP.replace("theta~ is the exact minimiser (not defined in the paper; so in its predecessor)", "theta~ = 0, a start without data")
+_PIDP_ZERO = _PIDP.replace(
+    "theta~ is the exact minimiser (not defined in the paper; so in its predecessor)",
+    "theta~ = 0, a start without data",
+)
 CASES: dict[str, Case] = {
     case.name: case
     for case in (
         Case("kang-2020a-independent-1000", "Kang et al. 2020a, Theorem 1", _INDEPENDENT, input_perturbation, {}, 1000, False, 40_000),
         Case("kang-2020a-independent-10000", "Kang et al. 2020a, Theorem 1", _INDEPENDENT, input_perturbation, {}, 10_000, False, 12_000),
         Case("kang-2020a-shared", "Kang et al. 2020a, Theorem 1", _SHARED, input_perturbation, {"noise": "shared"}, 1001, False, 40_000),
-        Case("kang-2020b-algorithm-1", "Kang et al. 2020b, Theorem 1", _BATCH, dbdp, {}, 90_000, False, 600_000),
+        Case("kang-2020b-algorithm-1", "Kang et al. 2020b, Theorem 1", _BATCH, dbdp, {}, 90_000, False, 1_600_000),
         Case("kang-2020b-algorithm-2", "Kang et al. 2020b, Theorem 2", _START, dbdp_improving, {}, 2000, True, 40_000),
         Case("kang-2023", "Kang et al. 2023, Theorem 5", _PIDP, pidp_sgd, {"regularization": 0.001}, 2000, True, 40_000),
         Case("kang-2023-zero", "Kang et al. 2023, Theorem 5", _PIDP_ZERO, pidp_sgd, {"start": "zero", "regularization": 0.001}, 2000, True, 200_000),

@@ -34,7 +34,9 @@ def power(trials: int, repeats: int = 40, confidence: float = 0.999) -> dict[str
     """The bounds of several audits at (1, 1e-5): the Gaussian-DP bound, and the best that Clopper-Pearson gives alone."""
     claim, pairs = Budget(1.0, 1e-5), library("replace-one")[:1]
     common: dict[str, Any] = {"pairs": pairs, "trials": trials, "confidence": confidence}
-    family = [audit(gaussian_mechanism(claim), claim, family="gaussian", seed=s, **common).epsilon for s in range(repeats)]
+    family = [
+        audit(gaussian_mechanism(claim), claim, family="gaussian", seed=s, **common).epsilon for s in range(repeats)
+    ]
     plain = [audit(gaussian_mechanism(claim), claim, seed=s, **common).epsilon for s in range(repeats)]
     quantiles = (0.1, 0.5, 0.9)
     return {
@@ -50,7 +52,15 @@ def false_alarms(audits: int = 1000, trials: int = 2000, confidence: float = 0.9
     counts = {}
     for family in ("gaussian", None):
         found = [
-            audit(gaussian_mechanism(claim), claim, pairs=pairs, family=family, trials=trials, confidence=confidence, seed=s)
+            audit(
+                gaussian_mechanism(claim),
+                claim,
+                pairs=pairs,
+                family=family,
+                trials=trials,
+                confidence=confidence,
+                seed=s,
+            )
             for s in range(audits)
         ]
         counts[family or "clopper-pearson"] = sum(result.verdict == "violated" for result in found)
