@@ -94,7 +94,8 @@ def test_local_perturbation_learns_and_says_both_guarantees(model):
     assert fitted.score(X, y) > 0.7
     assert fitted.guarantee_.verify() <= 2.0 * (1 + 1e-6)
     assert fitted.record_guarantee_.verify() > 2.0
-    assert fitted.guarantee_.status == fitted.record_guarantee_.status == "proven"
+    assert fitted.guarantee_.status == "claimed"  # the shuffled bound for approximate releases is cited, not re-checked
+    assert fitted.record_guarantee_.status == "proven"
     rows, labels = fitted.perturbed_data_
     assert rows.shape == X.shape
     assert set(np.unique(labels)) == {-1.0, 1.0}

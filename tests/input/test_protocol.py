@@ -50,7 +50,7 @@ def test_protocol_round_trip_and_fingerprint():
     from tacit.guarantee import checksum
 
     data["fingerprint"] = checksum({k: v for k, v in data.items() if k != "fingerprint"})[:32]
-    with pytest.warns(match="REFUTED"), pytest.raises(PrivacyError, match="more than the stated"):
+    with pytest.warns(match="CLAIMED"), pytest.raises(PrivacyError, match="more than the stated"):
         Protocol.from_json(json.dumps(data))
     for text in ("", "{}", "[]", '{"format": "tacit-protocol"}', protocol.to_json()[:200]):
         with pytest.raises(ValueError, match="protocol"):

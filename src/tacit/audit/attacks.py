@@ -6,19 +6,19 @@ An attack is a function from parameters (one row a run) to scores, larger on the
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tacit.audit.bounds import Profile, advantage, clopper_pearson, lower_rate, upper_rate
 from tacit.types import Array
 
 Score = Callable[[Array], Array]
 Order = Literal["first", "second"]
-_MOST_FITTED = 20_000
+_MOST_FITTED = 10_000
 _SMALL = 30
 _LUCK = 0.01
 _TREES = 400
@@ -32,8 +32,8 @@ class Attack:
     score: Score
 
 
-def fit_attacks(first: Array, second: Array, direction: Array | None) -> list[Attack]:
-    """All statistics that these runs can support, fitted on them. Parameters that are not finite become large numbers."""
+def fit_attacks(first: Array, second: Array, direction: Array | None, *, trees: bool = True) -> list[Attack]:
+    """All statistics that these runs can support, fitted on them, from plain to flexible; without ``trees``, the quick ones."""
     first, second = first[:_MOST_FITTED], second[:_MOST_FITTED]
     size = first.shape[1]
     found = []
@@ -44,7 +44,7 @@ def fit_attacks(first: Array, second: Array, direction: Array | None) -> list[At
     found.append(_linear("linear discriminant", _discriminant(first, second), first, second))
     if size <= _SMALL and min(len(first), len(second)) > 5 * size + 20:
         found.append(_likelihood(first, second))
-    if size <= _SMALL and min(len(first), len(second)) >= _TREES:
+    if trees and size <= _SMALL and min(len(first), len(second)) >= _TREES:
         found.append(_classifier(first, second))
     return found
 
@@ -92,10 +92,14 @@ def _classifier(first: Array, second: Array) -> Attack:
     model = HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=8, learning_rate=0.15, min_samples_leaf=max(20, len(first) // 100), random_state=0
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with threadpool_limits(1):  # small trees: threads that wait for each other cost more than they give
         model.fit(np.vstack([first, second]), np.r_[np.ones(len(first)), np.zeros(len(second))])
-    return Attack("density-ratio classifier", lambda runs: np.asarray(model.decision_function(runs), dtype=np.float64))
+
+    def score(runs: Array) -> Array:
+        with threadpool_limits(1):
+            return np.asarray(model.decision_function(runs), dtype=np.float64)
+
+    return Attack("density-ratio classifier", score)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ Progress = Callable[[str, float], None]
 SHARES, LEAST = (0.1, 0.25), 500
 """Share of the runs that choose, with a family's bound and without (tails take more to learn); the others are scored. At least
 ``LEAST`` a side choose, or a quarter where runs are few."""
-MOST_TRIALS = 400_000
+MOST_TRIALS = 1_000_000
 _FIRST = 24
 _CLEAR = 1.15
 
@@ -118,6 +118,7 @@ class _Run:
             began = time.perf_counter()
             sides = [self.draw(data, _FIRST) for data in (pair.first, pair.second)]
             spent = time.perf_counter() - began
+            rate = spent / (2 * _FIRST)
             most = (
                 20_000
                 if self.trials is None
@@ -125,10 +126,11 @@ class _Run:
             )
             while len(sides[0]) < most and (self.trials is not None or 3 * spent < share):
                 more = min(most - len(sides[0]), most if self.trials is not None else len(sides[0]))
+                again = time.perf_counter()
                 sides = self._more(pair, sides, more)
+                rate = max((time.perf_counter() - again) / (2 * more), 1e-9)  # of the last: the first ones warm up
                 spent = time.perf_counter() - began
-            rate = max(spent / (2 * len(sides[0])), 1e-9)
-            event = self._promise(pair, sides, self._affordable(rate))
+            event = self._promise(pair, sides, self._affordable(rate), trees=len(pairs) == 1)
             found.append((event.expected, rate, pair, sides))
         _, rate, pair, sides = max(found, key=lambda entry: entry[0])
         target = self._affordable(rate)
@@ -137,7 +139,7 @@ class _Run:
         )
         if len(sides[0]) < fitted:
             sides = self._more(pair, sides, fitted - len(sides[0]))
-        event, trials = self._enough(sides, self._promise(pair, sides, target), target)
+        event, trials = self._enough(sides, self._promise(pair, sides, target, trees=True), target)
         return pair, event, trials
 
     def _more(self, pair: Pair, sides: list[Array], count: int) -> list[Array]:
@@ -152,10 +154,10 @@ class _Run:
         left = max(self.seconds - self.elapsed(), 0.1 * self.seconds)
         return int(np.clip(0.85 * (1 - self.share) * left / (2 * rate), 100, MOST_TRIALS // 2))
 
-    def _promise(self, pair: Pair, sides: list[Array], trials: int) -> Event:
+    def _promise(self, pair: Pair, sides: list[Array], trials: int, *, trees: bool) -> Event:
         """The best event: statistics fitted on one half of these runs, their thresholds chosen on the other."""
         half = len(sides[0]) // 2
-        attacks = fit_attacks(sides[0][:half], sides[1][:half], pair.direction)
+        attacks = fit_attacks(sides[0][:half], sides[1][:half], pair.direction, trees=trees)
         best = self._event(attacks[0], sides, trials)
         for attack in attacks[1:]:  # from plain to flexible: a flexible one must promise clearly more
             event = self._event(attack, sides, trials)
