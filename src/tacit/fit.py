@@ -23,7 +23,10 @@ from tacit.types import Budget, Calibration, Facts, Solution, Status
 
 
 class RefutedWarning(UserWarning):
-    """The paper's noise was asked for by name, and it does not give, or cannot be shown to give, what the paper says."""
+    """The paper's noise was asked for by name, and it does not give, or cannot be shown to give.
+
+    What the paper says.
+    """
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,13 @@ class Problem:
         """The public facts about this problem."""
         records = self.records
         return Facts(
-            records.count, records.features, self.outputs, records.radius, self.loss, bool(records.intercept), records.intercept
+            records.count,
+            records.features,
+            self.outputs,
+            records.radius,
+            self.loss,
+            bool(records.intercept),
+            records.intercept,
         )  # fmt: skip
 
     def start(self) -> Array:

@@ -38,7 +38,8 @@ THEOREMS: dict[str, Theorem] = {
         "output",
     ),
     "descent-output": Theorem(
-        "T gradient steps of size at most 1/((n+1) beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta Lambda)^T) when "
+        "T gradient steps of size at most 1/((n+1) beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta "
+        "Lambda)^T) when "
         "a record is added, twice that when one is replaced.",
         "Zhang, Zheng, Mou & Wang 2017, Theorem 1 and Lemma 5",
         "proven",
@@ -51,7 +52,8 @@ THEOREMS: dict[str, Theorem] = {
         "output",
     ),
     "objective": Theorem(
-        "The privacy loss of the perturbed minimiser is at most that of Gaussian mechanisms, one for each corner of the set "
+        "The privacy loss of the perturbed minimiser is at most that of Gaussian mechanisms, one for each "
+        "corner of the set "
         "of gradients that a record can have, plus the log ratio of Hessian determinants there.",
         "Redberg, Koskela & Wang 2023; Kifer, Smith & Thakurta 2012; our proof for replace-one",
         "proven",

@@ -1,7 +1,8 @@
 """A stranger's estimators, for the audit to take as they are: the interface of scikit-learn, none of our code.
 
-``StrangeLogistic`` stands in for the pure objective perturbation of other libraries (Chaudhuri et al. 2011); with ``bug=True`` it
-forgets half of the noise, as an implementation that took add-remove's sensitivity for replace-one would.
+``StrangeLogistic`` stands in for the pure objective perturbation of other libraries (Chaudhuri et al. 2011); with
+``bug=True`` it forgets half of the noise, as an implementation that took add-remove's sensitivity for replace-one
+would.
 """
 
 import numpy as np

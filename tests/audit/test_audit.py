@@ -1,7 +1,7 @@
 """The audit finds what is broken, does not accuse what is sound, and needs no more than the thing itself.
 
-False alarms: a sound mechanism is called violated with probability at most 1 - confidence; tests that must not alarm use
-confidence 1 - 1e-6, and tests that must find are far enough from the border to miss less often than that.
+False alarms: a sound mechanism is called violated with probability at most 1 - confidence; tests that must not alarm
+use confidence 1 - 1e-6, and tests that must find are far enough from the border to miss less often than that.
 """
 
 import json
@@ -33,7 +33,8 @@ def gaussian_mechanism(epsilon, delta, factor=1.0):
 
 
 def test_power_on_the_plain_gaussian_mechanism():
-    """20,000 runs a side: mu = 0.269 is seen to +-0.013, so the bound is 0.84 +- 0.05 of epsilon; the median of five is safe."""
+    """20,000 runs a side: mu = 0.269 is seen to +-0.013, so the bound is 0.84 +- 0.05 of epsilon; the median of five
+    is safe."""
     found = [
         audit(gaussian_mechanism(1.0, 1e-5), CLAIM, pairs=LABEL, family="gaussian", trials=40_000, seed=s)
         for s in range(5)
@@ -44,7 +45,8 @@ def test_power_on_the_plain_gaussian_mechanism():
 
 
 def test_false_alarms_are_as_rare_as_stated():
-    """200 audits at 95% of a mechanism exactly at its claim: more than 30 alarms have probability 1e-6 if the level is 5%."""
+    """200 audits at 95% of a mechanism exactly at its claim: more than 30 alarms have probability 1e-6 if the level is
+    5%."""
     alarms = {"gaussian": 0, None: 0}
     for seed in range(200):
         for family in alarms:
@@ -173,7 +175,8 @@ def test_sound_methods_are_not_accused(method, adjacency):
 
 @pytest.mark.parametrize("method", ["output", "gradient"])
 def test_audits_come_within_a_factor_of_two(method):
-    """Noise is not wasted either: under stress the Gaussian-DP bound shows most of epsilon (0.9 expected, 0.5 asked)."""
+    """Noise is not wasted either: under stress the Gaussian-DP bound shows most of epsilon (0.9 expected, 0.5
+    asked)."""
     from tacit.audit.survey import STRESSED
 
     stress = STRESSED[method]

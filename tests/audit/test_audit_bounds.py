@@ -48,6 +48,13 @@ def test_advantage_never_exceeds_its_level_even_for_unequal_errors():
         assert float(law[shown > distance + 1e-12].sum()) <= error
 
 
+def test_a_binomial_is_often_at_or_below_its_mean():
+    """What Hoeffding's comparison needs, to be used at every confidence above 0.7."""
+    for trials in (20, 21, 50, 1000):
+        rates = np.concatenate([np.linspace(1e-4, 0.5, 4001), (np.arange(1, trials // 2 + 1) - 1e-9) / trials])
+        assert stats.binom.cdf(np.floor(rates * trials), trials, rates).min() > 0.3
+
+
 def test_ceiling_is_what_perfect_guesses_show():
     assert bounds.ceiling(1000, 0.0, 1e-3) == pytest.approx(
         math.log((5e-4) ** (1 / 1000) / (1 - (5e-4) ** (1 / 1000))), rel=1e-9

@@ -61,12 +61,13 @@ def test_exact_and_measured_meet():
 
 
 def test_exact_refuses_what_it_does_not_know():
-    pair = one_dimensional_pairs("replace-one")[0]
+    pair, wide = one_dimensional_pairs("replace-one")[0], library("replace-one")[0]
+    descent = subject("gradient", pair, Logistic(), Budget(1.0, 1e-5))
     with pytest.raises(PrivacyError, match="objective and output"):
-        exact_delta(subject("gradient", pair, Logistic(), Budget(1.0, 1e-5)), pair, 1.0)
+        exact_delta(descent, pair, 1.0)
+    two = planned("output", Budget(1.0, 1e-5), records=16, features=2)
     with pytest.raises(ValueError, match="one column"):
-        wide = library("replace-one")[0]
-        exact_delta(planned("output", Budget(1.0, 1e-5), records=16, features=2), wide, 1.0)
+        exact_delta(two, wide, 1.0)
     assert gaussian_delta(0.0, 0.5) == 0
 
 

@@ -105,7 +105,7 @@ def test_models_solved_together_equal_models_solved_alone(loss, strong, intercep
     for j in range(models):
         one = Newton(tolerance)._solve_one(problem.column(j))
         assert one.gap <= tolerance + 1e-9
-        # Both are within tolerance / Lambda of the minimum; mostly they take the same steps and agree to the last digits.
+        # Both are within tolerance / Lambda of the minimum; mostly they take the same steps and agree to 1e-15.
         assert np.linalg.norm(weights[:, [j]] - one.weights) <= 2 * tolerance / strong
     assert gaps.max() <= tolerance + 1e-9
     tight = Newton(1e-9)

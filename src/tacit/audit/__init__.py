@@ -1,4 +1,5 @@
-"""Measure what a promise is worth: lower bounds on the epsilon of any training procedure, valid with stated confidence."""
+"""Measure what a promise is worth: lower bounds on the epsilon of any training procedure, valid with stated
+confidence."""
 
 from tacit.audit.pairs import Pair, library
 from tacit.audit.result import AuditResult

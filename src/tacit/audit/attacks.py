@@ -33,7 +33,8 @@ class Attack:
 
 
 def fit_attacks(first: Array, second: Array, direction: Array | None, *, trees: bool = True) -> list[Attack]:
-    """All statistics that these runs can support, fitted on them, from plain to flexible; without ``trees``, the quick ones."""
+    """All statistics that these runs can support, fitted on them, from plain to flexible; without ``trees``, the quick
+    ones."""
     first, second = first[:_MOST_FITTED], second[:_MOST_FITTED]
     size = first.shape[1]
     found = []
@@ -117,7 +118,8 @@ class Event:
     expected: float
 
     def counts(self, first: Array, second: Array) -> tuple[int, int]:
-        """Hits and false alarms: how often the outcome falls into the set under the data set it speaks for, and the other."""
+        """Hits and false alarms: how often the outcome falls into the set under the data set it speaks for, and the
+        other."""
         inside = [int(((scores > self.threshold) == self.above).sum()) for scores in (first, second)]
         return (inside[0], inside[1]) if self.order == "first" else (inside[1], inside[0])
 
@@ -127,8 +129,8 @@ def choose_event(
 ) -> Event:
     """The most promising threshold for scores of this attack, predicted for ``trials`` runs a side to come.
 
-    Rates are first moved to the pessimistic end of what these runs allow: the best of many thresholds would otherwise be one
-    that was lucky here.
+    Rates are first moved to the pessimistic end of what these runs allow: the best of many thresholds would otherwise
+    be one that was lucky here.
     """
     one, two = np.sort(attack.score(first)), np.sort(attack.score(second))
     both = np.sort(np.concatenate([one, two]))

@@ -1,16 +1,18 @@
 r"""From counts of right and wrong guesses to lower bounds on epsilon that hold with a stated confidence.
 
-An attack says "first" on a set S of outcomes. With N runs on each of two neighbours let P(S) be estimated from the first and Q(S)
-from the second. (epsilon, delta)-privacy means P(S) <= e^epsilon Q(S) + delta, so
+An attack says "first" on a set S of outcomes. With N runs on each of two neighbours let P(S) be estimated from the
+first and Q(S) from the second. (epsilon, delta)-privacy means P(S) <= e^epsilon Q(S) + delta, so
 
 .. math:: \epsilon \ge \log\frac{P(S)_{low} - \delta}{Q(S)^{up}}
 
-with exact one-sided (Clopper-Pearson) limits, each at half the error probability. S must be fixed before these runs are seen.
+with exact one-sided (Clopper-Pearson) limits, each at half the error probability. S must be fixed before these runs
+are seen.
 
-A mechanism that is known to be as private as *some* Gaussian mechanism has a sharper bound: the advantage P(S) - Q(S) is at most the total
-variation distance ``2 Phi(mu/2) - 1``, which many runs measure well, and mu gives epsilon at every delta. The number of errors,
-``#(S missed on the first) + #(S on the second)``, is a sum of 2N independent indicators, whose lower tail is at most that of
-a binomial with their mean (Hoeffding 1956, Theorem 4, for tails beyond the mean minus one: those that confidence above 0.7 needs), so one exact limit suffices.
+A mechanism that is known to be as private as *some* Gaussian mechanism has a sharper bound: the advantage P(S) - Q(S)
+is at most the total variation distance ``2 Phi(mu/2) - 1``, which many runs measure well, and mu gives epsilon at
+every delta. The number of errors, ``#(S missed on the first) + #(S on the second)``, is a sum of 2N independent
+indicators, whose lower tail is at most that of a binomial with their mean (Hoeffding 1956, Theorem 4, for tails beyond
+the mean minus one: those that confidence above 0.7 needs), so one exact limit suffices.
 """
 
 from __future__ import annotations
@@ -34,12 +36,14 @@ def upper_rate(count: Array | float, trials: float, error: float) -> Array:
 
 
 def lower_rate(count: Array | float, trials: float, error: float) -> Array:
-    """The smallest success probability that shows at least ``count`` of ``trials`` with probability ``error``; exact."""
+    """The smallest success probability that shows at least ``count`` of ``trials`` with probability ``error``;
+    exact."""
     return 1.0 - upper_rate(trials - np.asarray(count, dtype=np.float64), trials, error)
 
 
 def clopper_pearson(hits: Array | float, false: Array | float, trials: float, delta: float, error: float) -> Array:
-    """Lower bound on epsilon from ``hits`` of ``trials`` under P and ``false`` of ``trials`` under Q, at confidence 1 - error.
+    """Lower bound on epsilon from ``hits`` of ``trials`` under P and ``false`` of ``trials`` under Q, at confidence 1
+    - error.
 
     Edges: 0 where nothing is shown. Vectorised over the counts; for one set S chosen beforehand.
     """
@@ -56,7 +60,8 @@ def ceiling(trials: float, delta: float, error: float) -> float:
 
 
 def advantage(errors: Array | float, trials: float, error: float) -> Array:
-    """Lower bound on the total variation distance from the errors in 2 x ``trials`` guesses, at confidence 1 - error."""
+    """Lower bound on the total variation distance from the errors in 2 x ``trials`` guesses, at confidence 1 -
+    error."""
     check(0 < error < 0.3, f"Expected 0 < error={error} < 0.3.")
     return np.asarray(np.maximum(0.0, 1.0 - 2.0 * upper_rate(errors, 2 * trials, error)))
 

@@ -6,15 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from tacit.audit.runner import Progress
 from tacit.audit.survey import audit_all, audit_method, markdown, to_json
 from tacit.checks import check
 from tacit.types import ADJACENCIES, Budget
 
 _ABOUT = (
-    "Measures a lower bound on the epsilon of a method, by training it thousands of times on two data sets that differ in one "
-    "record and telling the results apart. 'violated' is a proof, at the stated confidence, that a claim is false; 'consistent' "
-    "is not a proof that it is true."
+    "Measures a lower bound on the epsilon of a method, by training it thousands of times on two data sets that differ "
+    "in one record and telling the results apart. 'violated' is a proof, at the stated confidence, that a claim is "
+    "false; 'consistent' is not a proof that it is true."
 )
 
 
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         rows = [
             audit_method(
                 options.method, claimed, losses=losses, seconds=options.seconds or 3.0, confidence=options.confidence,
-                seed=options.seed, say=_say,
+                seed=options.seed, say=_say, progress=_bar if sys.stderr.isatty() else None,
             )
         ]  # fmt: skip
     if not options.all:
@@ -75,22 +74,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-    else:
-        print(text, file=sys.stderr, flush=True)
+    """What is under way, on a line of its own."""
+    print(f"{text:<78}" if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
 
 
-def progress_bar() -> Progress:
-    """A bar on stderr."""
-
-    def show(stage: str, part: float) -> None:
-        width = int(30 * part)
-        print(
-            f"\r\x1b[K[{'#' * width}{'.' * (30 - width)}] {stage}",
-            end="" if part < 1 else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    return show
+def _bar(stage: str, part: float) -> None:
+    """A progress bar that overwrites itself."""
+    done = int(30 * part)
+    end = "" if part < 1 else "\r"
+    print(f"\r[{'#' * done}{'.' * (30 - done)}] {stage:<40}", end=end, file=sys.stderr, flush=True)

@@ -5,8 +5,8 @@ With one weight and no intercept the perturbed minimiser of data D has the densi
 
 .. math:: \delta(\epsilon) = E_{w \sim D}\left[\left(1 - e^{\epsilon - \log p(w|D)/p(w|D')}\right)_+\right]
 
-is an integral over the unit noise. Output perturbation is two shifted copies of one density. The polishing noise of objective
-perturbation is left out: this is the loss of the exact minimiser.
+is an integral over the unit noise. Output perturbation is two shifted copies of one density. The polishing noise of
+objective perturbation is left out: this is the loss of the exact minimiser.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def _curve(subject: Planned, pair: Pair) -> Callable[[float], float]:
 
 
 def privacy_loss(subject: Planned, here: Data, there: Data) -> float | tuple[Array, Array, Array]:
-    """The privacy loss of one ordered pair: mu of two shifted Gaussians, or (nodes, density, loss) over the unit noise."""
+    """The privacy loss of one ordered pair: mu of two shifted Gaussians, or (nodes, density, loss) over the unit
+    noise."""
     check(here.rows.shape[1] == 1 and not subject.intercept, "The exact loss is for one column and no intercept.")
     plan = subject.plan
     if isinstance(plan, OutputPlan):

@@ -1,8 +1,8 @@
 """Thousands of runs of one plan at once, as matrix products: each column of the parameters is a run of its own.
 
-The code that trains is the plan's own. What is replaced are the draws, so that every column gets its own: word i of run j is
-word ``i * trials + j`` of a draw. So the runs are those that ``plan.run`` makes one by one from the columns of the
-words (the tests compare them), and they are independent, as the statistics of an audit need.
+The code that trains is the plan's own. What is replaced are the draws, so that every column gets its own: word i of
+run j is word ``i * trials + j`` of a draw. So the runs are those that ``plan.run`` makes one by one from the columns
+of the words (the tests compare them), and they are independent, as the statistics of an audit need.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from tacit.solvers.descent import Descent
 from tacit.solvers.newton import Newton
 from tacit.types import Array, Solution
 
-NUMBERS = 1 << 19
-"""Predictions held at once."""
+NUMBERS, STEP_NUMBERS = 1 << 19, 1 << 15
+"""Predictions held at once; fewer for noisy steps, whose many passes over them are fastest in a small cache."""
 
 
 def run_many(plan: Plan, problem: Problem, trials: int, source: Source) -> Array:
     """Independent runs of a plan on one data set: an array of runs x parameters (row-major order of the weights)."""
-    width = max(1, NUMBERS // max(1, problem.records.count * problem.outputs))
+    numbers = STEP_NUMBERS if isinstance(plan, GradientPlan | SvrgPlan) else NUMBERS
+    width = max(1, numbers // max(1, problem.records.count * problem.outputs))
     parts = [_chunk(plan, problem, min(width, trials - i), source) for i in range(0, trials, width)]
     return np.vstack(parts)
 
@@ -89,7 +90,8 @@ def unit_noise(source: Source, size: int, trials: int, noise: Noise = "gaussian"
 
 
 def _objective(plan: ObjectivePlan, problem: Problem, trials: int, source: Source) -> Array:
-    """The steps of ``ObjectivePlan.run``, column by column: noise, a certified minimum (or zeros), the polishing noise."""
+    """The steps of ``ObjectivePlan.run``, column by column: noise, a certified minimum (or zeros), the polishing
+    noise."""
     size = problem.records.features
     linear = plan.scale * unit_noise(source, size, trials, plan.noise)
     strong = replace(problem, regularization=plan.regularization, outputs=trials, linear=linear)
@@ -144,7 +146,8 @@ class Many:
 
 @dataclass(frozen=True)
 class SmoothDescent(Descent):
-    """A descent that smooths the gradient of each run by itself, as :func:`tacit.smoothing.smooth_weights` does for one."""
+    """A descent that smooths the gradient of each run by itself, as :func:`tacit.smoothing.smooth_weights` does for
+    one."""
 
     smoothing: float = 0.0
     intercept: bool = False

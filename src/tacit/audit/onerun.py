@@ -1,12 +1,14 @@
 r"""An audit of a single training run with many canaries (Steinke, Nasr & Jagielski 2023): for networks and large data.
 
-Each of m canaries is put in or left out by a fair coin. From the one trained model the auditor guesses r of the coins, abstaining
-from the others. If training is (epsilon, delta)-private under add-remove neighbours, the number of right guesses V obeys
+Each of m canaries is put in or left out by a fair coin. From the one trained model the auditor guesses r of the coins,
+abstaining from the others. If training is (epsilon, delta)-private under add-remove neighbours, the number of right
+guesses V obeys
 
-.. math:: P[V \ge v] \le \beta + 2 m \delta \max_{1 \le i \le v} \frac{P[v > W \ge v - i]}{i}, \quad \beta = P[W \ge v],\ W \sim Bin(r, e^\epsilon/(1 + e^\epsilon))
+.. math:: P[V \ge v] \le P[W \ge v] + 2 m \delta \max_{1 \le i \le v} \frac{P[v > W \ge v - i]}{i},
+    \quad W \sim Bin(r, e^\epsilon/(1 + e^\epsilon))
 
-(their Theorem 5.2), which is a valid p-value for every epsilon; the largest epsilon that it rejects is the bound. For replace-one neighbours the coin
-chooses between two versions of a canary, and the same argument holds.
+(their main theorem), which is a valid p-value for every epsilon; the largest epsilon that it rejects is the bound. For
+replace-one neighbours the coin chooses between two versions of a canary, and the same argument holds.
 """
 
 from __future__ import annotations
@@ -57,13 +59,22 @@ def bound(canaries: int, guesses: int, right: int, delta: float, error: float) -
 
 
 def audit_one_run(
-    train: Callable[[Array, Array, np.random.Generator], Any], score: Callable[[Any, Data], Array], base: Data, canaries: Data,
-    claimed: Budget, *, others: Data | None = None, confidence: float = 0.999, seed: int | None = None, name: str = "one run",
-) -> AuditResult:  # fmt: skip
-    """Train once on ``base`` and a random half of the canaries; bound epsilon from how well their presence can be guessed.
+    train: Callable[[Array, Array, np.random.Generator], Any],
+    score: Callable[[Any, Data], Array],
+    base: Data,
+    canaries: Data,
+    claimed: Budget,
+    *,
+    others: Data | None = None,
+    confidence: float = 0.999,
+    seed: int | None = None,
+    name: str = "one run",
+) -> AuditResult:
+    """Train once on ``base`` and a random half of the canaries; bound epsilon from how well their presence can be
+    guessed.
 
-    ``score(model, canaries)`` is larger for canaries that seem to have been in. ``others`` are the versions that stand in for absent
-    canaries: give them for replace-one claims, leave them out for add-remove.
+    ``score(model, canaries)`` is larger for canaries that seem to have been in. ``others`` are the versions that stand
+    in for absent canaries: give them for replace-one claims, leave them out for add-remove.
     """
     check(
         (others is None) == (claimed.adjacency == "add-remove"),
@@ -92,8 +103,21 @@ def audit_one_run(
             best, detail = shown, (2 * half, right)
     error = (1 - confidence) / len(SHARES)
     return AuditResult(
-        subject=name, claimed=claimed.epsilon, delta=claimed.delta, adjacency=claimed.adjacency, epsilon=best,
-        confidence=confidence, trials=count, runs=1, attack=f"{detail[1]} of {detail[0]} guesses right", pair="canaries",
-        bound="one run", clopper_pearson=0.0, ceiling=bound(count, count, count, claimed.delta, error),
-        seconds=time.perf_counter() - start, seed=seed, first=scores[inside], second=scores[~inside],
-    )  # fmt: skip
+        subject=name,
+        claimed=claimed.epsilon,
+        delta=claimed.delta,
+        adjacency=claimed.adjacency,
+        epsilon=best,
+        confidence=confidence,
+        trials=count,
+        runs=1,
+        attack=f"{detail[1]} of {detail[0]} guesses right",
+        pair="canaries",
+        bound="one run",
+        clopper_pearson=0.0,
+        ceiling=bound(count, count, count, claimed.delta, error),
+        seconds=time.perf_counter() - start,
+        seed=seed,
+        first=scores[inside],
+        second=scores[~inside],
+    )

@@ -58,12 +58,18 @@ def _pull(data: Data) -> Array:
 
 
 def library(
-    adjacency: Adjacency, *, task: Task = "classification", records: int = 16, clip: float = 1.0, bound: float = 1.0, columns: int = 2
-) -> tuple[Pair, ...]:  # fmt: skip
+    adjacency: Adjacency,
+    *,
+    task: Task = "classification",
+    records: int = 16,
+    clip: float = 1.0,
+    bound: float = 1.0,
+    columns: int = 2,
+) -> tuple[Pair, ...]:
     """The pairs that every audit tries, for rows of norm ``clip`` and targets within ``bound``.
 
-    Classes are -1 and +1, or 0, 1, 2 for several. Under replace-one the last record is changed; under add-remove it is left out
-    of the second set. ``columns`` beyond two are zero.
+    Classes are -1 and +1, or 0, 1, 2 for several. Under replace-one the last record is changed; under add-remove it is
+    left out of the second set. ``columns`` beyond two are zero.
     """
     check(task in TASKS, f"Expected task={task!r} to be one of {', '.join(TASKS)}.")
     check_count("records", records)
@@ -76,18 +82,48 @@ def library(
     lean = 0.4
     left, right = (-lean * one + side * math.sqrt(1 - lean**2) * two for side in (1, -1))
     cases: list[tuple[str, str, Array, Array, tuple[Array, float], tuple[Array, float]]] = [
-        ("label", "others zero, labels balanced; the last record at the clip, its label flipped", zero, labels,
-         (one, high), (one, low)),
-        ("zero", "others zero, labels balanced; the last record at the clip, or zero", zero, labels,
-         (one, high), (0 * one, high)),
-        ("turned", "others zero, labels balanced; the last record at the clip, or at a right angle with the other label", zero,
-         labels, (one, high), (two, low)),
-        ("unused", "others duplicates in one direction; the last record alone in another, its label flipped", same, constant,
-         (two, high), (two, low)),
-        ("opposed", "others duplicates; two records that both contradict them, far apart", same, constant,
-         (left, high), (right, high)),
+        (
+            "label",
+            "others zero, labels balanced; the last record at the clip, its label flipped",
+            zero,
+            labels,
+            (one, high),
+            (one, low),
+        ),
+        (
+            "zero",
+            "others zero, labels balanced; the last record at the clip, or zero",
+            zero,
+            labels,
+            (one, high),
+            (0 * one, high),
+        ),
+        (
+            "turned",
+            "others zero, labels balanced; the last record at the clip, or at a right angle with the other label",
+            zero,
+            labels,
+            (one, high),
+            (two, low),
+        ),
+        (
+            "unused",
+            "others duplicates in one direction; the last record alone in another, its label flipped",
+            same,
+            constant,
+            (two, high),
+            (two, low),
+        ),
+        (
+            "opposed",
+            "others duplicates; two records that both contradict them, far apart",
+            same,
+            constant,
+            (left, high),
+            (right, high),
+        ),
         ("duplicate", "all records the same; the label of the last flipped", same, constant, (one, high), (one, low)),
-    ]  # fmt: skip
+    ]
     made = []
     for name, about, rows, targets, (row, target), (other, flipped) in cases:
         full = Data(np.vstack([rows, row]), np.append(targets, target))

@@ -1,4 +1,5 @@
-"""The picture of an audit: how the scores fall under both data sets, and the errors of every threshold against the claim."""
+"""The picture of an audit: how the scores fall under both data sets, and the errors of every threshold against the
+claim."""
 
 from __future__ import annotations
 

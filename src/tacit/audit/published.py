@@ -1,11 +1,12 @@
 """Published algorithms as their papers state them, batched over runs: for evidence, never for use.
 
-Three papers promise an epsilon for noise on the data, or for noise on some records only. Here are their algorithms line by line for
-logistic regression with labels -1 and +1, rows within norm 1 (so G = 1) and the regulariser (lambda/2)||theta||^2 that makes
-the loss strongly convex. Each takes ``(X, y, rng, trials)`` and gives runs x parameters.
+Three papers promise an epsilon for noise on the data, or for noise on some records only. Here are their algorithms
+line by line for logistic regression with labels -1 and +1, rows within norm 1 (so G = 1) and the regulariser
+(lambda/2)||theta||^2 that makes the loss strongly convex. Each takes ``(X, y, rng, trials)`` and gives runs x
+parameters.
 
-* ``input_perturbation``: Kang et al. 2020a, Algorithm 1, noise (9), with noise of its own for each record or one vector for all
-  (the algorithm's text allows both readings);
+* ``input_perturbation``: Kang et al. 2020a, Algorithm 1, noise (9), with noise of its own for each record or one
+  vector for all (the algorithm's text allows both readings);
 * ``dbdp``: Kang et al. 2020b (DBDP-ERM), Algorithm 1, noise (10);
 * ``dbdp_improving``: the same paper, Algorithm 2, noise (15);
 * ``pidp_sgd``: Kang et al. 2023, Algorithm 1, noises of Theorem 5.
@@ -26,10 +27,21 @@ HESSIAN_LIPSCHITZ = 1 / (6 * math.sqrt(3))
 
 
 def input_perturbation(
-    X: Array, y: Array, rng: np.random.Generator, trials: int, *, epsilon: float, delta: float, c: float,
-    noise: Literal["independent", "shared"] = "independent", steps: int = 10, rate: float = 1.0, regularization: float = 0.01,
-) -> Array:  # fmt: skip
-    """Kang et al. 2020a: ``x_i + z_i``, then T full gradient steps; sigma^2 = c G^2 T log(1/delta) / (n (n-1) sqrt(Delta) epsilon^2)."""
+    X: Array,
+    y: Array,
+    rng: np.random.Generator,
+    trials: int,
+    *,
+    epsilon: float,
+    delta: float,
+    c: float,
+    noise: Literal["independent", "shared"] = "independent",
+    steps: int = 10,
+    rate: float = 1.0,
+    regularization: float = 0.01,
+) -> Array:
+    """Kang et al. 2020a: ``x_i + z_i``, then T full gradient steps; sigma^2 = c G^2 T log(1/delta) / (n (n-1)
+    sqrt(Delta) epsilon^2)."""
     n, d = X.shape
     scale = math.sqrt(c * steps * math.log(1 / delta) / (n * (n - 1) * math.sqrt(regularization))) / epsilon
     parts, width = [], max(1, NUMBERS // (n * d))
@@ -50,7 +62,8 @@ def dbdp(
 ) -> Array:  # fmt: skip
     """DBDP-ERM, Algorithm 1, with one step: sigma = c q G sqrt(T log(1/delta)) / epsilon, T = 1.
 
-    Its theorem wants q of the order of 1/|B|: the batch is sqrt(n). theta_0 is zero: known to the attacker, as any start is.
+    Its theorem wants q of the order of 1/|B|: the batch is sqrt(n). theta_0 is zero: known to the attacker, as any
+    start is.
     """
     n, d = X.shape
     batch = round(math.sqrt(n))
@@ -88,10 +101,21 @@ def minimiser(X: Array, y: Array, regularization: float) -> tuple[Array, Array]:
 
 
 def dbdp_improving(
-    X: Array, y: Array, rng: np.random.Generator, trials: int, *, epsilon: float, delta: float, c: float, rounds: int = 5,
-    local: int = 10, rate: float = 1.0, regularization: float = 0.01,
-) -> Array:  # fmt: skip
-    """DBDP-ERM, Algorithm 2: from the exact minimiser, single records, noise on a record only if its influence is large."""
+    X: Array,
+    y: Array,
+    rng: np.random.Generator,
+    trials: int,
+    *,
+    epsilon: float,
+    delta: float,
+    c: float,
+    rounds: int = 5,
+    local: int = 10,
+    rate: float = 1.0,
+    regularization: float = 0.01,
+) -> Array:
+    """DBDP-ERM, Algorithm 2: from the exact minimiser, single records, noise on a record only if its influence is
+    large."""
     n, d = X.shape
     start, hessian = minimiser(X, y, regularization)
     inverse, total = np.linalg.inv(hessian), rounds * local
@@ -119,12 +143,24 @@ def dbdp_improving(
 
 
 def pidp_sgd(
-    X: Array, y: Array, rng: np.random.Generator, trials: int, *, epsilon: float, delta: float, c: float, rounds: int = 1,
-    local: int = 10, rate: float = 1.0, regularization: float = 0.01, start: Literal["minimiser", "zero"] = "minimiser",
-) -> Array:  # fmt: skip
+    X: Array,
+    y: Array,
+    rng: np.random.Generator,
+    trials: int,
+    *,
+    epsilon: float,
+    delta: float,
+    c: float,
+    rounds: int = 1,
+    local: int = 10,
+    rate: float = 1.0,
+    regularization: float = 0.01,
+    start: Literal["minimiser", "zero"] = "minimiser",
+) -> Array:
     """PIDP-SGD: as above with noise on the gradient and on the decision; budgets halved; c' = c; radius r = G/lambda.
 
-    The start theta~ is not defined in the paper; in its predecessor it is the exact or pre-trained model, which is the default here.
+    The start theta~ is not defined in the paper; in its predecessor it is the exact or pre-trained model, which is the
+    default here.
     """
     n, d = X.shape
     half, small = epsilon / 2, delta / 2

@@ -1,7 +1,8 @@
 """Record and replay: run on a data set, freeze all that was released and drawn, run again on a neighbour.
 
-With the outputs frozen, control flow and shapes must be the same, and each statistic must move by no more than was declared. It
-finds what black-box audits miss: small probabilities, shapes that depend on data, a branch on a private value.
+With the outputs frozen, control flow and shapes must be the same, and each statistic must move by no more than was
+declared. It finds what black-box audits miss: small probabilities, shapes that depend on data, a branch on a private
+value.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def _door(frozen: list[Release] | None) -> Iterator[list[Release]]:
 
 
 def replay(subject: Planned, pair: Pair, adjacency: Adjacency, seed: int = 0) -> list[str]:
-    """What differs between a run and its replay on the neighbour beyond what the events declare; empty when all is well."""
+    """What differs between a run and its replay on the neighbour beyond what the events declare; empty when all is
+    well."""
     tape = Tape(seed)
     with _door(None) as first:
         one = subject.plan.run(subject.problem(pair.first), tape).weights
@@ -131,8 +133,8 @@ def _declared(events: tuple[Event, ...], release: Release, adjacency: Adjacency)
 def same_noise(estimator: Any, pair: Pair, seed: int = 0) -> tuple[list[str], float]:
     """For a stranger with a ``random_state``: fit both data sets with the same one.
 
-    Gives what changed that never should (shapes, fitted attributes), and how far the coefficients moved: for noise that is
-    added to a statistic last, that is the statistic's own move, to be compared with the noise's scale.
+    Gives what changed that never should (shapes, fitted attributes), and how far the coefficients moved: for noise
+    that is added to a statistic last, that is the statistic's own move, to be compared with the noise's scale.
     """
     models = []
     for data in (pair.first, pair.second):

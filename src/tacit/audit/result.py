@@ -18,10 +18,11 @@ Verdict = Literal["consistent", "violated"]
 class AuditResult:
     """A lower bound on the epsilon of a procedure at ``delta``, valid with probability at least ``confidence``.
 
-    ``epsilon`` is the bound and ``claimed`` what was promised. ``trials`` counts the runs a side that were scored, ``runs`` all
-    runs, those for choosing and fitting included. ``bound`` is the kind of bound: 'clopper-pearson' holds for
-    any procedure, 'gaussian' and 'profile' for one that is as private as some member of the stated family; ``clopper_pearson``
-    is what the first gives alone. ``ceiling`` is the largest epsilon that so many trials could have shown.
+    ``epsilon`` is the bound and ``claimed`` what was promised. ``trials`` counts the runs a side that were scored,
+    ``runs`` all runs, those for choosing and fitting included. ``bound`` is the kind of bound: 'clopper-pearson' holds
+    for any procedure, 'gaussian' and 'profile' for one that is as private as some member of the stated family;
+    ``clopper_pearson`` is what the first gives alone. ``ceiling`` is the largest epsilon that so many trials could
+    have shown.
     """
 
     subject: str
@@ -66,8 +67,8 @@ class AuditResult:
     def __str__(self) -> str:
         word = "VIOLATED" if self.verdict == "violated" else "consistent with the claim"
         return (
-            f"{self.subject}: epsilon >= {self.epsilon:.3g} at delta = {self.delta:g} with {100 * self.confidence:g}% confidence; "
-            f"claimed {self.claimed:g}: {word}\n"
+            f"{self.subject}: epsilon >= {self.epsilon:.3g} at delta = {self.delta:g} with {100 * self.confidence:g}% "
+            f"confidence; claimed {self.claimed:g}: {word}\n"
             f"  {self.adjacency}, pair '{self.pair}', attack: {self.attack}, bound: {self.bound} "
             f"(Clopper-Pearson alone {self.clopper_pearson:.3g})\n"
             f"  {self.trials:,} trials a side scored, {self.runs:,} runs in all, {self.seconds:.1f} s; "

@@ -1,7 +1,8 @@
 """The audit: choose a pair and an attack on some runs, fix the set of outcomes, score it on fresh ones.
 
-Everything that is chosen (pair, statistic, threshold, kind of bound, number of runs) is chosen from the first part of the runs and
-from the clock; the bound is computed once, on the second part, which nothing was chosen from. So it holds at its full confidence.
+Everything that is chosen (pair, statistic, threshold, kind of bound, number of runs) is chosen from the first part of
+the runs and from the clock; the bound is computed once, on the second part, which nothing was chosen from. So it holds
+at its full confidence.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from tacit.types import Array, Budget
 
 Progress = Callable[[str, float], None]
 SHARES, LEAST = (0.1, 0.25), 500
-"""Share of the runs that choose, with a family's bound and without (tails take more to learn); the others are scored. At least
-``LEAST`` a side choose, or a quarter where runs are few."""
+"""Share of the runs that choose, with a family's bound and without (tails take more to learn); the others are scored.
+At least ``LEAST`` a side choose, or a quarter where runs are few."""
 MOST_TRIALS = 1_000_000
 _FIRST = 24
 _CLEAR = 1.15
@@ -44,21 +45,37 @@ class _Setting:
 
 
 def audit(
-    train: Any, claimed: Budget, *, pairs: Sequence[Pair] | None = None, family: str | None = None, confidence: float = 0.999,
-    trials: int | None = None, seconds: float = 15.0, task: Task | None = None, records: int = 16, clip: float = 1.0, bound: float = 1.0,
-    loss: str = "logistic", regularization: float | None = None, intercept: float = 0.0, columns: int = 2, seed: int | None = None,
-    name: str | None = None, progress: Progress | None = None,
-) -> AuditResult:  # fmt: skip
+    train: Any,
+    claimed: Budget,
+    *,
+    pairs: Sequence[Pair] | None = None,
+    family: str | None = None,
+    confidence: float = 0.999,
+    trials: int | None = None,
+    seconds: float = 15.0,
+    task: Task | None = None,
+    records: int = 16,
+    clip: float = 1.0,
+    bound: float = 1.0,
+    loss: str = "logistic",
+    regularization: float | None = None,
+    intercept: float = 0.0,
+    columns: int = 2,
+    seed: int | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
     """A lower bound on the epsilon of a training procedure at the claimed delta, valid with probability ``confidence``.
 
-    ``train``: a method's name (with its ``loss``, ``regularization``, ``intercept``), an estimator with ``fit`` and ``coef_``, or a
-    function ``train(X, y, rng) -> parameters``. ``pairs``: neighbouring data sets; None is the library's, for ``task`` with
-    ``records`` rows of norm ``clip`` and targets within ``bound``. ``family='gaussian'`` adds the Gaussian-DP bound, for a
-    procedure that is known to be as private as some Gaussian mechanism; methods bring their own. ``trials``: runs in all on the
-    pair that is chosen; None takes as many as fit in ``seconds``, fewer where fewer show a violation.
+    ``train``: a method's name (with its ``loss``, ``regularization``, ``intercept``), an estimator with ``fit`` and
+    ``coef_``, or a function ``train(X, y, rng) -> parameters``. ``pairs``: neighbouring data sets; None is the
+    library's, for ``task`` with ``records`` rows of norm ``clip`` and targets within ``bound``. ``family='gaussian'``
+    adds the Gaussian-DP bound, for a procedure that is known to be as private as some Gaussian mechanism; methods
+    bring their own. ``trials``: runs in all on the pair that is chosen; None takes as many as fit in ``seconds``,
+    fewer where fewer show a violation.
 
-    Guarantee: if the procedure is (epsilon, delta)-private under the adjacency of the claim, the bound exceeds epsilon with
-    probability at most 1 - confidence, whatever the procedure. Edges: two sets that cannot be told apart give 0.
+    Guarantee: if the procedure is (epsilon, delta)-private under the adjacency of the claim, the bound exceeds epsilon
+    with probability at most 1 - confidence, whatever the procedure. Edges: two sets that cannot be told apart give 0.
     """
     check(0.7 < confidence < 1, f"Expected 0.7 < confidence={confidence} < 1.")
     check(family in (None, "gaussian"), f"Expected family={family!r} to be None or 'gaussian'.")
@@ -92,9 +109,16 @@ class _Run:
     """One audit under way: the clock, the seeds, and how many runs were made."""
 
     def __init__(
-        self, subject: Subject, setting: _Setting, claimed: Budget, start: float, seconds: float, trials: int | None, seed: int,
+        self,
+        subject: Subject,
+        setting: _Setting,
+        claimed: Budget,
+        start: float,
+        seconds: float,
+        trials: int | None,
+        seed: int,
         progress: Progress,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.subject, self.setting, self.claimed, self.start = subject, setting, claimed, start
         self.seconds, self.trials, self.seed, self.progress = seconds, trials, seed, progress
         self.runs, self.draws = 0, 0
@@ -172,7 +196,8 @@ class _Run:
         )  # fmt: skip
 
     def _enough(self, sides: list[Array], event: Event, most: int) -> tuple[Event, int]:
-        """The fewest scored runs, doubling, that are expected to show a violation clearly; else all that are affordable."""
+        """The fewest scored runs, doubling, that are expected to show a violation clearly; else all that are
+        affordable."""
         count = 500
         while self.trials is None and count < most:
             fewer = self._event(event.attack, sides, count)
@@ -210,13 +235,23 @@ class _Run:
 
 
 def audit_samplers(
-    first: Callable[[np.random.Generator, int], Array], second: Callable[[np.random.Generator, int], Array], claimed: Budget, *,
-    family: str | None = None, confidence: float = 0.999, trials: int | None = None, seconds: float = 15.0, seed: int | None = None,
-    name: str = "sampler", progress: Progress | None = None,
-) -> AuditResult:  # fmt: skip
-    """Audit a record-level (local) mechanism: two functions that draw ``trials`` submissions of one record each, as rows.
+    first: Callable[[np.random.Generator, int], Array],
+    second: Callable[[np.random.Generator, int], Array],
+    claimed: Budget,
+    *,
+    family: str | None = None,
+    confidence: float = 0.999,
+    trials: int | None = None,
+    seconds: float = 15.0,
+    seed: int | None = None,
+    name: str = "sampler",
+    progress: Progress | None = None,
+) -> AuditResult:
+    """Audit a record-level (local) mechanism: two functions that draw ``trials`` submissions of one record each, as
+    rows.
 
-    ``first`` and ``second`` privatise two records that an attacker wants to tell apart. All else is as in :func:`audit`.
+    ``first`` and ``second`` privatise two records that an attacker wants to tell apart. All else is as in
+    :func:`audit`.
     """
     mark = np.zeros((1, 1)), np.ones((1, 1))
 

@@ -117,9 +117,17 @@ class Planned:
 
 
 def planned(
-    method: str | Mechanism, claimed: Budget, *, loss: str | Loss = "logistic", records: int, features: int, clip: float = 1.0,
-    intercept: float = 0.0, regularization: float | None = None, calibration: Calibration = "proven",
-) -> Planned:  # fmt: skip
+    method: str | Mechanism,
+    claimed: Budget,
+    *,
+    loss: str | Loss = "logistic",
+    records: int,
+    features: int,
+    clip: float = 1.0,
+    intercept: float = 0.0,
+    regularization: float | None = None,
+    calibration: Calibration = "proven",
+) -> Planned:
     """A method calibrated to the claim, for this many records and columns."""
     chosen: Loss = LOSSES[loss]() if isinstance(loss, str) else loss
     outputs = chosen.classes if isinstance(chosen, Softmax) else 1
@@ -138,8 +146,8 @@ def planned(
 def profile_of(events: tuple[Event, ...], claimed: Budget) -> tuple[str, Profile] | None:
     """The sharper bound that the events of a plan allow, if any: a name, and total variation distance -> epsilon.
 
-    Gaussian events are a Gaussian mechanism. With Poisson sampling the family has the same events with all noise scaled; its
-    distance is delta(0). Other events have no tight distance, and Clopper-Pearson is used.
+    Gaussian events are a Gaussian mechanism. With Poisson sampling the family has the same events with all noise
+    scaled; its distance is delta(0). Other events have no tight distance, and Clopper-Pearson is used.
     """
     kinds = {type(event) for event in events}
     if kinds == {Gaussian}:

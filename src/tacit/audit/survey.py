@@ -12,7 +12,7 @@ from typing import Any
 from tacit._version import __version__
 from tacit.audit.exact import exact_epsilon, one_dimensional_pairs
 from tacit.audit.result import AuditResult
-from tacit.audit.runner import audit
+from tacit.audit.runner import Progress, audit
 from tacit.audit.subjects import planned
 from tacit.checks import PrivacyError, check
 from tacit.losses import Logistic
@@ -43,7 +43,8 @@ STRESSED: dict[str, Stress] = {
 
 @dataclass(frozen=True)
 class Row:
-    """The audits of one method under one adjacency; ``exact`` is the exact epsilon over one-dimensional pairs, where known."""
+    """The audits of one method under one adjacency; ``exact`` is the exact epsilon over one-dimensional pairs, where
+    known."""
 
     method: str
     status: str
@@ -67,14 +68,19 @@ class Row:
 
 def audit_method(
     name: str, claimed: Budget, *, losses: Iterable[str] | None = None, seconds: float = 8.0, confidence: float = 0.999,
-    seed: int | None = None, say: Say = lambda text: None,
+    seed: int | None = None, say: Say = lambda text: None, progress: Progress | None = None,
 ) -> Row:  # fmt: skip
     """Audit a method with each of its losses, at its default settings and under stress where that is set."""
     check(name in METHODS, f"Unknown method {name!r}. Known: {', '.join(METHODS)}.")
     method, start = METHODS[name], time.perf_counter()
     pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
     claim = Budget(claimed.epsilon, 0.0 if pure else claimed.delta, claimed.adjacency)
-    options: dict[str, Any] = {"seconds": seconds, "confidence": confidence, "records": RECORDS}
+    options: dict[str, Any] = {
+        "seconds": seconds,
+        "confidence": confidence,
+        "records": RECORDS,
+        "progress": progress,
+    }
     results = []
     for number, loss in enumerate(losses or method.losses):
         say(f"{name}, {loss} loss, {claimed.adjacency}")
@@ -93,9 +99,14 @@ def audit_method(
 
 
 def audit_all(
-    claimed: Budget, *, seconds: float = 8.0, confidence: float = 0.999, seed: int | None = None, say: Say = lambda text: None,
+    claimed: Budget,
+    *,
+    seconds: float = 8.0,
+    confidence: float = 0.999,
+    seed: int | None = None,
+    say: Say = lambda text: None,
     methods: Iterable[str] | None = None,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """Audit every method under both adjacencies; those that refuse one are left out there."""
     rows = []
     for name in methods or METHODS:
@@ -154,21 +165,23 @@ def to_json(rows: list[Row], claimed: Budget, confidence: float) -> str:
 def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
     """The table of the documentation."""
     head = (
-        f"Measured by `tacit audit --all` of Tacit {__version__} on {datetime.date.today().isoformat()}: claimed epsilon = "
-        f"{claimed.epsilon:g}, delta = {claimed.delta:g} (0 for the pure methods), bounds at {100 * confidence:g}% confidence.\n"
+        f"Measured by `tacit audit --all` of Tacit {__version__} on {datetime.date.today().isoformat()}: claimed "
+        f"epsilon = {claimed.epsilon:g}, delta = {claimed.delta:g} (0 for the pure methods), bounds at "
+        f"{100 * confidence:g}% confidence.\n"
     )
     lines = [
         head,
-        "| method | neighbours | status | measured epsilon | exact, one dimension | where | scored | could show | time |",
+        "| method | neighbours | status | measured | exact, one dimension | where | scored | could show | time |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         worst = row.worst
         verdict = " **VIOLATED**" if worst.verdict == "violated" else ""
         exact = "" if row.exact is None else f"{row.exact:.2f}"
+        where = f"{worst.subject.removeprefix(row.method).strip(' ,')}; {worst.pair}; {worst.bound}"
         lines.append(
-            f"| {row.method} | {row.adjacency} | {row.status} | ≥ {worst.epsilon:.2f}{verdict} | {exact} | "
-            f"{worst.subject.removeprefix(row.method).strip(' ,')}; {worst.pair}; {worst.bound} | {worst.trials:,} | {worst.ceiling:.1f} | {row.seconds:.0f} s |"
+            f"| {row.method} | {row.adjacency} | {row.status} | ≥ {worst.epsilon:.2f}{verdict} | {exact} | {where} | "
+            f"{worst.trials:,} | {worst.ceiling:.1f} | {row.seconds:.0f} s |"
         )
     return "\n".join(lines) + "\n"
 

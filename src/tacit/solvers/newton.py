@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +29,11 @@ TOGETHER_NUMBERS = 1 << 18
 class Newton:
     """Damped Newton steps until the gradient norm is below ``tolerance``.
 
-    A step is accepted when the objective still falls at its end (then, by convexity, it fell all the way), when it halves
-    the smallest gradient norm seen (that can happen only so often), or when it lowers the objective (Armijo): so the
-    method converges from anywhere, kinks of the Huber hinge included. Independent models of few features are solved
-    together, others one by one; softmax, and designs wider than :data:`DENSE_FEATURES`, use conjugate gradients.
+    A step is accepted when the objective still falls at its end (then, by convexity, it fell all the way), when it
+    halves the smallest gradient norm seen (that can happen only so often), or when it lowers the objective (Armijo):
+    so the method converges from anywhere, kinks of the Huber hinge included. Independent models of few features are
+    solved together, others one by one; softmax, and designs wider than :data:`DENSE_FEATURES`, use conjugate
+    gradients.
     """
 
     tolerance: float
@@ -146,7 +146,8 @@ def _hessians(problem: Problem, weights: Array) -> Array:
     packed = np.zeros((weights.shape[1], len(upper)))
     for block, rows in records.blocks():
         z = records.predict(block, rows, weights)
-        dense: Any = getattr(block, "toarray")() if sparse.issparse(block) else block
+        thin = bool(sparse.issparse(records.matrix))
+        dense = block.toarray() if thin else block
         design = np.full((len(z), size), records.intercept)
         design[:, : dense.shape[1]] = dense * records.scales[rows, None]
         curves = problem.loss.curve(z, records.targets[rows], np.ones_like(z))

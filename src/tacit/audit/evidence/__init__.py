@@ -1,6 +1,7 @@
 """Recorded evidence: what audits measured for published algorithms, and how to measure it again.
 
-``python -m tacit.audit.evidence`` measures and writes the JSON files beside this module; a status 'refuted' cites one of them.
+``python -m tacit.audit.evidence`` measures and writes the JSON files beside this module; a status 'refuted' cites one
+of them.
 """
 
 from __future__ import annotations
@@ -65,11 +66,17 @@ class Case:
 
 _INDEPENDENT = "each record gets noise of its own; T = 10 full gradient steps of size 1, lambda = 0.01 = Delta, G = 1"
 _SHARED = "one noise vector for all records, as the proof of Theorem 1 reads; otherwise as with independent noise"
-_BATCH = "T = 1 step from theta_0 = 0 on sqrt(n) records, so that q = 1/|B|, as Theorem 1 asks; noise of its own for each record"
-_START = "theta~ is the exact minimiser, as the paper says; T_local = 10, R = 5, lambda = 0.01, step 1; the differing record is alone in one direction"
+_BATCH = (
+    "T = 1 step from theta_0 = 0 on sqrt(n) records, so that q = 1/|B|, as Theorem 1 asks; noise of its own for each "
+    "record"
+)
+_START = (
+    "theta~ is the exact minimiser, as the paper says; T_local = 10, R = 5, lambda = 0.01, step 1; the differing "
+    "record is alone in one direction"
+)
 _PIDP = (
-    "theta~ is the exact minimiser (not defined in the paper; so in its predecessor); T_local = 10, R = 1, c' = c, epsilon and delta "
-    "halved, lambda = 0.001, r = G/lambda = 1000, zeta the norm of the Hessian"
+    "theta~ is the exact minimiser (not defined in the paper; so in its predecessor); T_local = 10, R = 1, c' = c, "
+    "epsilon and delta halved, lambda = 0.001, r = G/lambda = 1000, zeta the norm of the Hessian"
 )
 _PIDP_ZERO = _PIDP.replace(
     "theta~ is the exact minimiser (not defined in the paper; so in its predecessor)",
@@ -78,15 +85,53 @@ _PIDP_ZERO = _PIDP.replace(
 CASES: dict[str, Case] = {
     case.name: case
     for case in (
-        Case("kang-2020a-independent-1000", "Kang et al. 2020a, Theorem 1", _INDEPENDENT, input_perturbation, {}, 1000, False, 40_000),
-        Case("kang-2020a-independent-10000", "Kang et al. 2020a, Theorem 1", _INDEPENDENT, input_perturbation, {}, 10_000, False, 12_000),
-        Case("kang-2020a-shared", "Kang et al. 2020a, Theorem 1", _SHARED, input_perturbation, {"noise": "shared"}, 1001, False, 40_000),
+        Case(
+            "kang-2020a-independent-1000",
+            "Kang et al. 2020a, Theorem 1",
+            _INDEPENDENT,
+            input_perturbation,
+            {},
+            1000,
+            False,
+            40_000,
+        ),
+        Case(
+            "kang-2020a-independent-10000",
+            "Kang et al. 2020a, Theorem 1",
+            _INDEPENDENT,
+            input_perturbation,
+            {},
+            10_000,
+            False,
+            12_000,
+        ),
+        Case(
+            "kang-2020a-shared",
+            "Kang et al. 2020a, Theorem 1",
+            _SHARED,
+            input_perturbation,
+            {"noise": "shared"},
+            1001,
+            False,
+            40_000,
+        ),
         Case("kang-2020b-algorithm-1", "Kang et al. 2020b, Theorem 1", _BATCH, dbdp, {}, 90_000, False, 1_600_000),
         Case("kang-2020b-algorithm-2", "Kang et al. 2020b, Theorem 2", _START, dbdp_improving, {}, 2000, True, 40_000),
-        Case("kang-2023", "Kang et al. 2023, Theorem 5", _PIDP, pidp_sgd, {"regularization": 0.001}, 2000, True, 40_000),
-        Case("kang-2023-zero", "Kang et al. 2023, Theorem 5", _PIDP_ZERO, pidp_sgd, {"start": "zero", "regularization": 0.001}, 2000, True, 200_000),
+        Case(
+            "kang-2023", "Kang et al. 2023, Theorem 5", _PIDP, pidp_sgd, {"regularization": 0.001}, 2000, True, 40_000
+        ),
+        Case(
+            "kang-2023-zero",
+            "Kang et al. 2023, Theorem 5",
+            _PIDP_ZERO,
+            pidp_sgd,
+            {"start": "zero", "regularization": 0.001},
+            2000,
+            True,
+            200_000,
+        ),
     )
-}  # fmt: skip
+}
 
 
 def record(name: str, seed: int = 1) -> Path:
@@ -95,9 +140,15 @@ def record(name: str, seed: int = 1) -> Path:
     case = CASES[name]
     found = [{"c": c, **case.measure(c, seed=seed).to_dict()} for c in CONSTANTS]
     data = {
-        "format": "tacit-evidence", "case": name, "paper": case.paper, "reading": case.reading, "records": case.records,
-        "version": __version__, "date": datetime.date.today().isoformat(), "audits": found,
-    }  # fmt: skip
+        "format": "tacit-evidence",
+        "case": name,
+        "paper": case.paper,
+        "reading": case.reading,
+        "records": case.records,
+        "version": __version__,
+        "date": datetime.date.today().isoformat(),
+        "audits": found,
+    }
     path = HERE / f"{name}.json"
     path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     return path

@@ -31,7 +31,8 @@ def gaussian_mechanism(claim: Budget, factor: float = 1.0) -> Batched:
 
 
 def power(trials: int, repeats: int = 40, confidence: float = 0.999) -> dict[str, Any]:
-    """The bounds of several audits at (1, 1e-5): the Gaussian-DP bound, and the best that Clopper-Pearson gives alone."""
+    """The bounds of several audits at (1, 1e-5): the Gaussian-DP bound, and the best that Clopper-Pearson gives
+    alone."""
     claim, pairs = Budget(1.0, 1e-5), library("replace-one")[:1]
     common: dict[str, Any] = {"pairs": pairs, "trials": trials, "confidence": confidence}
     family = [
