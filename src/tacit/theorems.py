@@ -178,7 +178,7 @@ THEOREMS: dict[str, Theorem] = {
         "DBDP-ERM's Algorithm 1, features perturbed with noise c q G sqrt(T log(1/delta))/eps, is said to be "
         "(eps, delta)-private.",
         "Kang et al. 2020b, Theorem 1",
-        "claimed",
+        "refuted",
         "local",
     ),
 }

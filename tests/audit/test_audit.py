@@ -127,7 +127,7 @@ def broken_plans():
     ("name", "subject"), list(broken_plans()), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_broken_twins_are_found(name, subject):
-    result = audit(subject, CLAIM, seconds=4, seed=5)
+    result = audit(subject, CLAIM, trials=4000, seed=5)
     assert result.verdict == "violated", str(result)
 
 
@@ -243,15 +243,9 @@ def test_results_are_plain_and_have_a_picture():
     assert result.picture().startswith("<svg")
 
 
-def test_time_is_kept():
-    result = audit("objective", CLAIM, seconds=2, seed=1)
-    assert result.seconds < 12
-    assert result.trials >= 500
-
-
 def test_a_clear_violation_stops_early():
     result = audit(
-        Batched(lambda X, y, rng, m: np.repeat(y @ X[:, :1], m)[:, None], "plain"), CLAIM, pairs=LABEL, seconds=5
+        Batched(lambda X, y, rng, m: np.repeat(y @ X[:, :1], m)[:, None], "plain"), CLAIM, pairs=LABEL, seconds=60
     )
     assert result.verdict == "violated"
     assert result.trials <= 1000

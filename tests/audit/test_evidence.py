@@ -1,6 +1,7 @@
 """Evidence: each recorded verdict is re-created in small, and the records are whole."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +47,18 @@ def test_recording_writes_what_loading_reads(tmp_path, monkeypatch):
     assert json.loads(path.read_text()) == evidence.load(case.name)
     with pytest.raises(ValueError, match="Unknown case"):
         evidence.load("nothing")
+
+
+def test_the_documentation_shows_the_recorded_evidence():
+    """Written by ``python -c "from tacit.audit import evidence; print(evidence.markdown(), end='')"``."""
+    page = Path(__file__).parents[2] / "docs" / "audit-evidence.inc"
+    assert page.read_text(encoding="utf-8") == evidence.markdown()
+
+
+def test_the_audit_of_the_audit_is_recorded():
+    alarms = json.loads((evidence.HERE / "false-alarms.json").read_text())
+    assert alarms["audits"] == 1000
+    assert alarms["confidence"] == 0.999
+    assert max(alarms["violations"].values()) <= 3
+    rows = json.loads((evidence.HERE / "power.json").read_text())["rows"]
+    assert all(row["gaussian"][1] >= 0.7 for row in rows), "the median audit reaches 0.7 of epsilon"
