@@ -28,11 +28,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     part.add_argument("--delta", type=float, default=1e-5, help="default: 1e-5; 0 is used for pure methods")
     part.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
     part.add_argument("--loss", help="one loss only; default: all that the method takes")
-    part.add_argument("--seconds", type=float, default=None, help="time for one audit; default: 3 (with --all: 6)")
+    part.add_argument("--seconds", type=float, default=None, help="time for one audit; default: 2.5 (with --all: 8)")
     part.add_argument("--confidence", type=float, default=0.999)
     part.add_argument("--seed", type=int, help="makes an audit repeatable")
     part.add_argument(
-        "--out", metavar="FILE", help="write the table as .md or .json, or the picture of one audit as .svg"
+        "--out",
+        metavar="FILE",
+        action="append",
+        help="write the table as text or .json, or the picture of one audit as .svg; may be given more than once",
     )
     part.set_defaults(run=run)
 
@@ -43,13 +46,13 @@ def run(options: argparse.Namespace) -> int:
     claimed = Budget(options.epsilon, options.delta, options.adjacency)
     if options.all:
         rows = audit_all(
-            claimed, seconds=options.seconds or 6.0, confidence=options.confidence, seed=options.seed, say=_say
+            claimed, seconds=options.seconds or 8.0, confidence=options.confidence, seed=options.seed, say=_say
         )
     else:
         losses = [options.loss] if options.loss else None
         rows = [
             audit_method(
-                options.method, claimed, losses=losses, seconds=options.seconds or 3.0, confidence=options.confidence,
+                options.method, claimed, losses=losses, seconds=options.seconds or 2.5, confidence=options.confidence,
                 seed=options.seed, say=_say, progress=_bar if sys.stderr.isatty() else None,
             )
         ]  # fmt: skip
@@ -59,15 +62,15 @@ def run(options: argparse.Namespace) -> int:
         if rows[0].exact is not None:
             print(f"exact epsilon over one-dimensional pairs: {rows[0].exact:.4g}")
     table = markdown(rows, claimed, options.confidence)
-    if options.out:
+    for place in options.out or ():
         text = table
-        if options.out.endswith(".json"):
+        if place.endswith(".json"):
             text = to_json(rows, claimed, options.confidence)
-        elif options.out.endswith(".svg"):
+        elif place.endswith(".svg"):
             check(not options.all, "A picture is of one method. Leave out --all, or write a .md or .json file.")
             text = rows[0].worst.picture()
-        Path(options.out).write_text(text, encoding="utf-8")
-        print(f"Wrote {options.out}.", file=sys.stderr)
+        Path(place).write_text(text, encoding="utf-8")
+        print(f"Wrote {place}.", file=sys.stderr)
     if options.all:
         print(table)
     return int(any(result.verdict == "violated" for row in rows for result in row.results))

@@ -39,9 +39,15 @@ def training_runs(trials: int, share: float) -> int:
 
 @dataclass(frozen=True)
 class _Setting:
+    """What the bound is for. ``rough`` stands for ``profile`` in predictions, which are many."""
+
     delta: float
     error: float
     profile: Profile | None
+
+    @property
+    def rough(self) -> Profile | None:
+        return None if self.profile is None else gaussian_profile(self.delta)
 
 
 def audit(
@@ -192,7 +198,7 @@ class _Run:
         half, setting = len(sides[0]) // 2, self.setting
         return choose_event(
             attack, sides[0][half:], sides[1][half:], trials=trials, delta=setting.delta, error=setting.error,
-            profile=setting.profile,
+            profile=setting.rough,
         )  # fmt: skip
 
     def _enough(self, sides: list[Array], event: Event, most: int) -> tuple[Event, int]:
