@@ -253,9 +253,14 @@ class Problem:
             if anchor is not None:
                 slopes -= self.loss.slope(self.records.predict(block, rows, anchor), self.records.targets[rows])
             if clip < math.inf:
-                sizes = np.linalg.norm(slopes, axis=1, keepdims=True) if self.loss.coupled else np.abs(slopes)
-                sizes *= self.records.norms[rows, None]
-                slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
+                norms = self.records.norms[rows, None]
+                if self.loss.coupled:
+                    sizes = np.linalg.norm(slopes, axis=1, keepdims=True) * norms
+                    slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
+                else:  # a record's gradient is slope times row: its slope is cut at clip / ||row||
+                    most = clip / np.maximum(norms, clip * 1e-300)
+                    np.clip(slopes, -most, most, out=slopes)
+                    sizes = np.abs(slopes) * norms if admit is not None else slopes
                 if admit is not None:
                     slopes *= admit(rows, (np.minimum(sizes, clip) ** 2).sum(axis=1))[:, None]
             total += self.records.gather(block, rows, slopes)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from tacit.audit.bounds import Profile, advantage, clopper_pearson, lower_rate, upper_rate
 from tacit.types import Array

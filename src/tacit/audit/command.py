@@ -28,7 +28,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     part.add_argument("--delta", type=float, default=1e-5, help="default: 1e-5; 0 is used for pure methods")
     part.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
     part.add_argument("--loss", help="one loss only; default: all that the method takes")
-    part.add_argument("--seconds", type=float, default=None, help="time for one audit; default: 2.5 (with --all: 8)")
+    part.add_argument("--seconds", type=float, default=None, help="time for one audit; default: 1.8 (with --all: 8)")
     part.add_argument("--confidence", type=float, default=0.999)
     part.add_argument("--seed", type=int, help="makes an audit repeatable")
     part.add_argument(
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         losses = [options.loss] if options.loss else None
         rows = [
             audit_method(
-                options.method, claimed, losses=losses, seconds=options.seconds or 2.5, confidence=options.confidence,
+                options.method, claimed, losses=losses, seconds=options.seconds or 1.8, confidence=options.confidence,
                 seed=options.seed, say=_say, progress=_bar if sys.stderr.isatty() else None,
             )
         ]  # fmt: skip

@@ -8,12 +8,15 @@ of the words (the tests compare them), and they are independent, as the statisti
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.gradient import GradientPlan
@@ -21,7 +24,7 @@ from tacit.mechanisms.objective import TOLERANCE, ObjectivePlan
 from tacit.mechanisms.output import Minimum, OutputPlan, Passes, Steps
 from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sampler, Subset
 from tacit.mechanisms.svrg import SvrgPlan
-from tacit.noise import Source, gaussian, release, uniform
+from tacit.noise import SeededSource, Source, gaussian, release, uniform
 from tacit.problem import Problem, Records, rounding_slack
 from tacit.smoothing import coefficients
 from tacit.solvers.descent import Descent
@@ -36,8 +39,17 @@ def run_many(plan: Plan, problem: Problem, trials: int, source: Source) -> Array
     """Independent runs of a plan on one data set: an array of runs x parameters (row-major order of the weights)."""
     numbers = STEP_NUMBERS if isinstance(plan, GradientPlan | SvrgPlan) else NUMBERS
     width = max(1, numbers // max(1, problem.records.count * problem.outputs))
-    parts = [_chunk(plan, problem, min(width, trials - i), source) for i in range(0, trials, width)]
-    return np.vstack(parts)
+    counts = [min(width, trials - i) for i in range(0, trials, width)]
+    if len(counts) == 1 or not batched(plan, problem):
+        return np.vstack([_chunk(plan, problem, count, source) for count in counts])
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
+        return np.vstack(list(threads.map(lambda c, s: _chunk(plan, problem, c, s), counts, _split(source, counts))))
+
+
+def _split(source: Source, counts: list[int]) -> list[Source]:
+    """A source for each part, so that what a part draws does not depend on which thread is first."""
+    keys = source.words(4 * len(counts)).reshape(-1, 4)
+    return [SeededSource(tuple(int(word) for word in key)) if source.seeded else source for key in keys]
 
 
 def batched(plan: Plan, problem: Problem) -> bool:
