@@ -8,7 +8,7 @@ the laws of
 .. math:: (A + \Delta,\; C - A + 1 - \Delta) \quad\text{and}\quad (A + 1 - \Delta,\; C - A + \Delta),
           \qquad \Delta \sim \mathrm{Bern}\left(\tfrac{e^{\epsilon_0}}{1 + e^{\epsilon_0}}\right).
 
-Reference: Feldman, McMillan & Talwar 2022 ("Hiding among the clones"), Theorems 3.1, 3.2 and 3.8.
+Reference: Feldman, McMillan & Talwar 2022 ("Hiding among the clones"), Theorems 3.1 and 3.2.
 """
 
 from __future__ import annotations
@@ -59,14 +59,24 @@ def shuffled_delta(local: float, records: int, epsilon: float) -> float:
     return min(1.0, float(clones.pmf(c) @ np.maximum(inner, 0.0)) * (1 + 1e-9) + _MISSED)
 
 
-def shuffled_approximate_delta(local: float, local_delta: float, records: int, epsilon: float) -> float:
-    """The same for (local, local_delta)-private releases: plus ``(e^eps + 1)(1 + e^{-eps_0}/2) n local_delta``.
+def price_of_local_delta(local: float, records: int, epsilon: float) -> float:
+    """What a unit of the releases' own delta_0 adds to delta: ``1 + 2 (e^eps + 1)(n - 1) e^{-eps_0}``.
 
-    Edges: above ``local`` the local guarantee itself is the price. Reference: Theorem 3.8.
+    The differing release is pure but for a part of mass delta_0, and every other one is within ``2 delta_0
+    e^{-eps_0}`` of a release with the clones of the pure case; the proof is on the docs' page "Local perturbation and
+    shuffling". (Feldman, McMillan & Talwar 2022, Theorem 3.8, has another term of the same order.)
+    """
+    return 1 + 2 * (math.exp(epsilon) + 1) * (records - 1) * math.exp(-local)
+
+
+def shuffled_approximate_delta(local: float, local_delta: float, records: int, epsilon: float) -> float:
+    """The same for (local, local_delta)-private releases: plus :func:`price_of_local_delta` times ``local_delta``.
+
+    Edges: above ``local`` the local guarantee itself is the price.
     """
     if epsilon >= local:
         return local_delta
-    extra = (math.exp(epsilon) + 1) * (1 + math.exp(-local) / 2) * records * local_delta
+    extra = price_of_local_delta(local, records, epsilon) * local_delta
     return min(1.0, shuffled_delta(local, records, epsilon) + extra)
 
 

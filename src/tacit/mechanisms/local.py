@@ -24,7 +24,7 @@ from tacit.events import Event, Gaussian, Response, Sensitivity, Shuffled
 from tacit.mechanisms.input_plan import design
 from tacit.noise import Source, add_gaussian, gaussian, grid_slack, permutation, uniform
 from tacit.problem import Problem, Records
-from tacit.shuffle import shuffled_approximate_delta
+from tacit.shuffle import price_of_local_delta, shuffled_delta
 from tacit.solvers.newton import Newton
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
@@ -142,14 +142,14 @@ class LocalPerturbation:
 
     def _local(self, budget: Budget, records: int) -> tuple[float, float]:
         """The largest (epsilon_0, delta_0) that shuffling amplifies to the budget, or the budget itself."""
-        delta = budget.delta / (4 * records * (math.exp(min(budget.epsilon, 50.0)) + 1))
-        low, high = budget.epsilon, min(budget.epsilon, 50.0) + math.log(records + 1.0)
-        if not self.shuffle or delta <= 0:
+        if not self.shuffle or budget.epsilon > 50.0:
             return budget.epsilon, budget.delta
+        low, high = budget.epsilon, budget.epsilon + math.log(records + 1.0)
         for _ in range(40):
             middle = 0.5 * (low + high)
-            fits = shuffled_approximate_delta(middle, delta, records, budget.epsilon) <= budget.delta
+            fits = shuffled_delta(middle, records, budget.epsilon) <= budget.delta / 2
             low, high = (middle, high) if fits else (low, middle)
+        delta = budget.delta / 2 / price_of_local_delta(low, records, budget.epsilon)
         gain = low > 1.3 * budget.epsilon  # the smaller delta_0 must be worth it
         return (low, delta) if gain else (budget.epsilon, budget.delta)
 
