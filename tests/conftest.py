@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TACIT_OFFLINE", "1")  # data sets that are not at hand are skipped, not fetched
 
 import numpy as np
 import pytest

@@ -353,3 +353,16 @@ def test_an_infinite_budget_says_that_it_is_not_private(rng):
     assert "NOT PRIVATE" in str(model.guarantee_)
     assert model.guarantee_.epsilon == math.inf
     assert model.score(X, y) > 0.8
+
+
+def test_a_refit_forgets_what_another_method_left():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
+    model = LogisticRegression(1.0, delta=1e-3, method="individual", classes=[0, 1], random_state=0).fit(X, y)
+    assert model.spent_ is not None
+    model.set_params(method="input-local").fit(X, y)
+    assert not hasattr(model, "spent_")
+    assert model.record_guarantee_.status == "proven"
+    model.set_params(method="objective").fit(X, y)
+    assert not hasattr(model, "record_guarantee_")
+    assert not hasattr(model, "perturbed_data_")

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema
-from tacit.files import FORMAT, from_dict, load, read_guarantee, read_json, save
+from tacit.cli import main
+from tacit.files import FORMAT, from_dict, guarantees, load, read_guarantee, read_json, save
 from tacit.guarantee import checksum
 from tacit.mechanisms import ObjectivePerturbation
 
@@ -36,12 +37,22 @@ def fitted(kind: str) -> Any:
         return LogisticRegression(1.0, delta=1e-4, clip=2.0).fit(X, labels)
     if kind == "one-vs-rest":
         return LogisticRegression(1.0, multiclass="one-vs-rest", fit_intercept=False).fit(X, labels)
-    if kind == "pure":
-        return LogisticRegression(1.0, method="output-chaudhuri-2011").fit(X, X[:, 0] > 0)
+    if kind in ("input", "input-local", "output-chaudhuri-2011"):
+        return LogisticRegression(1.0, method=kind).fit(X, X[:, 0] > 0)
     return LogisticRegression(np.inf if kind == "no noise" else 1.0).fit(X, (X[:, 0] > 0).astype(float))
 
 
-KINDS = ("binary", "softmax", "one-vs-rest", "svm", "regression", "pure", "no noise")
+KINDS = (
+    "binary",
+    "softmax",
+    "one-vs-rest",
+    "svm",
+    "regression",
+    "output-chaudhuri-2011",
+    "no noise",
+    "input",
+    "input-local",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,8 +63,9 @@ def test_round_trip_keeps_every_fitted_attribute_and_every_bit(kind: str, tmp_pa
     assert schema is None
     assert type(again) is type(model)
     before, after = vars(model), vars(again)
-    assert set(before) == set(after)  # a fitted attribute that the file forgets shows here
-    for name, value in before.items():
+    table = {"perturbed_data_"}  # what the contributors sent, not the model: no file holds it
+    assert set(before) - table == set(after)  # a fitted attribute that the file forgets shows here
+    for name, value in ((name, value) for name, value in before.items() if name not in table):
         assert np.array_equal(np.asarray(value, dtype=object), np.asarray(after[name], dtype=object)), name
     assert np.array_equal(model.predict(rows()), again.predict(rows()))
     assert again.guarantee_ == model.guarantee_
@@ -118,7 +130,7 @@ def resealed(data: dict[str, Any]) -> dict[str, Any]:
 
 FIELDS = (
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
-    "schema", "guarantee", "checksum",
+    "schema", "guarantee", "record_guarantee", "checksum",
 )  # fmt: skip
 
 
@@ -183,6 +195,75 @@ def test_a_guarantee_of_another_model_does_not_fit(written: dict[str, Any]) -> N
     other = fitted("regression").guarantee_.to_dict()
     with pytest.raises(PrivacyError, match="guarantee states"):
         from_dict(resealed({**written, "guarantee": other}))
+
+
+@pytest.fixture(scope="module")
+def contributed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A model file with two guarantees."""
+    path = tmp_path_factory.mktemp("files") / "model.json"
+    save(fitted("input"), path)
+    data: dict[str, Any] = json.loads(path.read_text())
+    return data
+
+
+def test_both_guarantees_travel_and_are_verified(
+    contributed: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(contributed))
+    model, _ = load(path)
+    of_model, of_record = guarantees(contributed)
+    assert (of_model, of_record) == (model.guarantee_, model.record_guarantee_)
+    assert (of_model.epsilon, of_record.records) == (1.0, 1)
+    assert of_record.verify() == pytest.approx(of_record.epsilon)
+    assert main(["verify", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "the released model: epsilon = " in said
+    assert f"one record, as it leaves its owner: epsilon = {of_record.epsilon:.6g} at delta" in said
+    path.write_text(json.dumps(contributed["record_guarantee"]))
+    assert main(["verify", str(path)]) == 0  # alone too
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("epsilon", 0.5, "The released events cost epsilon"),
+        ("records", 2, "does not belong"),
+        ("method", "output", "does not belong"),
+        ("adjacency", "add-remove", "does not belong"),
+        ("delta", 0.5, "does not belong"),
+        ("theorem", "mine", "malformed"),
+        ("status", "claimed", "The status says 'claimed'"),
+    ],
+)
+def test_a_false_guarantee_of_one_record_is_not_verified(
+    contributed: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str, value: Any,
+    sentence: str,
+) -> None:  # fmt: skip
+    record = resealed({**contributed["record_guarantee"], field: value})
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(resealed({**contributed, "record_guarantee": record})))
+    assert main(["verify", str(path)]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+def test_files_of_the_first_version_are_read(written: dict[str, Any]) -> None:
+    first = resealed({key: value for key, value in {**written, "version": 1}.items() if key != "record_guarantee"})
+    assert not hasattr(from_dict(first).model, "record_guarantee_")
+    with pytest.raises(PrivacyError, match="fields"):
+        from_dict(resealed({**first, "version": 2}))
+    with pytest.raises(PrivacyError, match="fields"):
+        from_dict(resealed({**written, "version": 1}))
+    for version in (0, -1, 3):
+        with pytest.raises(PrivacyError, match="version"):
+            from_dict(resealed({**written, "version": version}))
+
+
+def test_a_guarantee_left_over_from_an_earlier_fit_is_not_written(tmp_path: Path) -> None:
+    model, other = fitted("binary"), fitted("input")
+    model.record_guarantee_ = other.record_guarantee_
+    save(model, tmp_path / "model.json")
+    assert not hasattr(load(tmp_path / "model.json").model, "record_guarantee_")
 
 
 @pytest.mark.parametrize(

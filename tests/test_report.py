@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 
 from tacit import Guarantee, LogisticRegression, demo, pictures
-from tacit.report import Row, Statement, Study, write_report
+from tacit.cli import main
+from tacit.report import (
+    CURATOR,
+    Accounts,
+    Row,
+    Statement,
+    Study,
+    individual_histogram,
+    write_model_report,
+    write_report,
+)
 
 VOID = {"meta", "br", "link", "img"}
 
@@ -158,3 +168,64 @@ def test_demo_admits_every_method_somewhere() -> None:
     for task, names in demo._ADMITTED.items():
         loss = {"breast-cancer": "logistic", "digits": "softmax", "diabetes": "squared"}[task]
         assert all(loss in demo.METHODS[name].losses for name in names if name != "auto")
+
+
+def shown_counts(text: str) -> list[int]:
+    return [int(cell.replace(",", "")) for cell in re.findall(r'--learned:[\d.]+">([\d,]+)</td><td>', text)]
+
+
+def test_a_model_with_individual_accounting_shows_the_histogram_to_the_curator(tmp_path: Path) -> None:
+    X = np.random.default_rng(3).normal(size=(300, 4)) * np.linspace(0.05, 1, 300)[:, None]
+    model = LogisticRegression(2.0, method="individual", delta=1e-4).fit(X, X[:, 0] > 0)
+    write_model_report(tmp_path / "r.html", model, "mine")
+    text, _ = checked(tmp_path / "r.html")
+    assert text.index("NOT PRIVATE") < text.index("<section>")  # before anything else on the page
+    counts, edges = model.spent_.histogram(1e-4)
+    assert shown_counts(text) == counts.tolist()
+    assert sum(shown_counts(text)) == 300
+    assert f"{edges[3]:.4f} to {edges[4]:.4f}" in text
+    own = model.spent_.epsilon(1e-4)
+    assert f"{np.median(own):.4g}" in text
+    assert own.max() <= 2.0
+    longest = re.findall(r"--learned:([\d.]+)", text)
+    assert max(map(float, longest)) == 1.0  # the fullest cell has the full bar
+
+
+def test_models_without_accounts_have_a_page_without_them(tmp_path: Path) -> None:
+    X = np.random.default_rng(3).normal(size=(300, 2))
+    model = LogisticRegression(1.0, method="input").fit(X, X[:, 0] > 0)
+    write_model_report(tmp_path / "r.html", model, "mine")
+    text, checker = checked(tmp_path / "r.html")
+    assert CURATOR[:11] not in text
+    assert "own epsilon" not in text
+    assert checker.tags.count("details") == 2  # the guarantee of the model and that of one record
+    assert "as it leaves its owner" in text
+
+
+def test_without_noise_there_is_no_account_to_show(tmp_path: Path) -> None:
+    X = np.random.default_rng(3).normal(size=(60, 2))
+    model = LogisticRegression(np.inf, method="individual").fit(X, X[:, 0] > 0)
+    accounts = Accounts.of(model.spent_, model.guarantee_)
+    assert accounts.counts == ()
+    assert "No account is held here" in individual_histogram("<b>", accounts)
+    assert "<b>" not in individual_histogram("<b>", accounts)
+    write_report(tmp_path / "r.html", "t", accounts={"a": accounts})
+    checked(tmp_path / "r.html")
+
+
+def test_the_command_line_writes_the_page_of_a_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(3).normal(size=(200, 2)).round(3)
+    lines = [f"{a},{b},{int(a > 0)}" for a, b in rows]
+    Path("t.csv").write_text("\n".join(["a,b,y", *lines]) + "\n", encoding="utf-8")
+    line = "fit t.csv --target y --classes 0,1 --epsilon 1 --method individual --out m.json --report"
+    assert main([*line.split(), "no/page.html"]) == 2
+    assert "The folder of --report no/page.html does not exist." in capsys.readouterr().err
+    assert not Path("m.json").exists()
+    assert main([*line.split(), "page.html"]) == 0
+    assert "Wrote m.json and page.html." in capsys.readouterr().out
+    text, _ = checked(Path("page.html"))
+    assert sum(shown_counts(text)) == 200
+    assert "spent" not in Path("m.json").read_text()  # the accounts stay with the curator

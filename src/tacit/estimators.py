@@ -77,6 +77,8 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
     def _train(
         self, X: Any, targets: Array, loss: Loss, outputs: int, budget: Budget, assumptions: tuple[str, ...]
     ) -> Array:
+        for name in ("record_guarantee_", *self.__dict__.pop("_extras", ())):
+            self.__dict__.pop(name, None)  # of an earlier fit, by another method perhaps
         clip = check_positive("clip", self.clip)
         source = source_from(self.random_state)
         problem = Problem(
@@ -90,8 +92,8 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
         if prepared.record_guarantee is not None:
             self.record_guarantee_ = prepared.record_guarantee
         solution = fit(problem, prepared, source, self._spend)
-        for extra, value in solution.extras.items():
-            setattr(self, f"{extra}_", value)
+        extras = {f"{extra}_": value for extra, value in solution.extras.items()}
+        self.__dict__.update(extras, **({"_extras": tuple(extras)} if extras else {}))
         weights = solution.weights
         rows = X.shape[1]
         self.intercept_ = problem.records.intercept * weights[rows] if self.fit_intercept else np.zeros(outputs)

@@ -1,14 +1,16 @@
 """Model files: one JSON text, no pickle, safe to load from a stranger.
 
 A file holds a format tag, the estimator's name and parameters, the released numbers, the label set, the schema and the
-guarantee, with a checksum over all of it. Reading builds nothing but numbers and text: every type, shape and size is
-checked, and whatever does not fit is a :class:`~tacit.checks.PrivacyError` with one sentence.
+guarantee (where people perturb their own records, also that of one record), with a checksum over all of it. Reading
+builds nothing but numbers and text: every type, shape and size is checked, and whatever does not fit is a
+:class:`~tacit.checks.PrivacyError` with one sentence.
 
 The seed of an experiment is never written: whoever knows it can remove the noise.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import secrets
@@ -27,7 +29,7 @@ from tacit.theorems import THEOREMS
 from tacit.types import ADJACENCIES
 
 FORMAT = "tacit-model"
-VERSION = 1
+VERSION = 2
 LARGEST = 256 * 2**20
 """Bytes that a model file may have."""
 
@@ -37,8 +39,10 @@ _SETTINGS: dict[str, tuple[str, ...]] = {"LogisticRegression": ("margin_",)}
 """Numbers that a fit chose from public facts, and that predictions need."""
 _FIELDS = {
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
-    "schema", "guarantee", "checksum",
+    "schema", "guarantee", "record_guarantee", "checksum",
 }  # fmt: skip
+_SINCE = {"record_guarantee": 2}
+"""Fields that files of earlier versions do not have."""
 
 
 class ModelFile(NamedTuple):
@@ -76,7 +80,11 @@ def save(model: Model, path: str | Path, schema: Schema | None = None) -> None:
         "names": None if names is None else [str(column) for column in names],
         "schema": None if schema is None else schema.to_dict(),
         "guarantee": model.guarantee_.to_dict(),
+        "record_guarantee": None,
     }
+    record = getattr(model, "record_guarantee_", None)
+    if record is not None and _of_one_fit(model.guarantee_, record):  # else it is left over from an earlier fit
+        content["record_guarantee"] = record.to_dict()
     write_whole(path, json.dumps({**content, "checksum": checksum(content)}, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -89,7 +97,7 @@ def from_dict(data: object) -> ModelFile:
     """The model that :func:`save` described, with every field checked."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         refuse("This is not a Tacit model file.")
-    if type(data.get("version")) is not int or data["version"] > VERSION:
+    if type(data.get("version")) is not int or not 1 <= data["version"] <= VERSION:
         refuse("This model file was written by a later version of Tacit. Upgrade to read it.")
     try:
         content = {key: value for key, value in data.items() if key != "checksum"}
@@ -149,7 +157,8 @@ def write_whole(path: str | Path, text: str) -> None:
 
 
 def _build(content: Mapping[str, Any]) -> ModelFile:
-    _need(set(content) | {"checksum"} == _FIELDS, "Its fields are not those of a model file.")
+    fields = {field for field in _FIELDS if content["version"] >= _SINCE.get(field, 1)}
+    _need(set(content) | {"checksum"} == fields, "Its fields are not those of a model file.")
     kind = ESTIMATORS.get(content["estimator"])
     if kind is None:
         refuse(f"Expected the estimator of a model file to be one of {', '.join(ESTIMATORS)}.")
@@ -174,6 +183,12 @@ def _build(content: Mapping[str, Any]) -> ModelFile:
     _need(intercept.shape == shape, "Its intercept does not have the shape that its classes need.")
     _need(coefficients.shape == (*shape, features), "Its coefficients do not have the shape that its fields need.")
     model.coef_, model.guarantee_, model.n_features_in_ = coefficients, guarantee, features
+    if content.get("record_guarantee") is not None:
+        model.record_guarantee_ = read_guarantee(content["record_guarantee"])
+        _need(
+            _of_one_fit(guarantee, model.record_guarantee_),
+            "The guarantee of one record does not belong to the model's.",
+        )
     names = content["names"]
     if names is not None:
         _need(isinstance(names, list) and all(isinstance(name, str) for name in names), "Its names are not texts.")
@@ -182,6 +197,23 @@ def _build(content: Mapping[str, Any]) -> ModelFile:
     schema = None if content["schema"] is None else Schema.from_dict(content["schema"])
     _need(schema is None or schema.width == features, "Its schema does not encode the columns that the model has.")
     return ModelFile(model, schema)
+
+
+def guarantees(data: object) -> tuple[Guarantee, ...]:
+    """What a model file, or a guarantee alone, promises: of the model, then, where there is one, of one record."""
+    if not (isinstance(data, dict) and data.get("format") == FORMAT):
+        return (read_guarantee(data),)
+    model = from_dict(data).model
+    record = getattr(model, "record_guarantee_", None)
+    return (model.guarantee_,) if record is None else (model.guarantee_, record)
+
+
+def _of_one_fit(guarantee: Guarantee, record: Guarantee) -> bool:
+    """Whether the guarantee of one record was stated with that of the model: it differs only in what it speaks of."""
+    own = ("epsilon", "events", "theorem", "status", "records", "protects")
+    return record.records == 1 and record == dataclasses.replace(
+        guarantee, **{name: getattr(record, name) for name in own}
+    )
 
 
 def _positive(value: Any) -> bool:

@@ -13,10 +13,14 @@ from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tacit import pictures
 from tacit._version import __version__
 from tacit.guarantee import Guarantee
+from tacit.mechanisms.spending import Spent
 
 MEANING = (
     "A guarantee bounds what anyone who sees a model can learn about one record in its training data. With "
@@ -25,6 +29,39 @@ MEANING = (
     "delta. It holds whatever else the reader knows, now or later. It does not hide what is true of people in general, "
     "and the epsilons of several models trained on the same records add up."
 )
+
+CURATOR = (
+    "NOT PRIVATE: this page counts what each record itself spent. These numbers are computed from the records, without "
+    "noise. The page is for whoever holds the records; do not publish it or send it on. The model and its guarantee "
+    "may be released without it."
+)
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """How many records spent how much of one fit's budget. NOT PRIVATE: computed from the records, for the curator.
+
+    Edges: no counts where the model was fitted without noise, or was read from a file that does not hold the accounts.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    median: float
+    largest: float
+    epsilon: float
+    delta: float
+
+    @classmethod
+    def of(cls, spent: Spent, guarantee: Guarantee, bins: int = 20) -> Accounts:
+        """The histogram of the records' own epsilons, at the delta of the guarantee."""
+        own = spent.epsilon(guarantee.delta)
+        if not own.size or not np.isfinite(own).all():
+            return cls((), (), math.nan, math.nan, guarantee.epsilon, guarantee.delta)
+        counts, edges = spent.histogram(guarantee.delta, bins)
+        return cls(
+            tuple(edges.tolist()), tuple(counts.tolist()), float(np.median(own)), float(own.max()), guarantee.epsilon,
+            guarantee.delta,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,15 +140,21 @@ def write_report(
     summary: str = "",
     studies: Sequence[Study] = (),
     guarantees: Mapping[str, Guarantee] | None = None,
+    accounts: Mapping[str, Accounts] | None = None,
 ) -> None:
-    """Write studies and guarantees of models (by any name) to one HTML file."""
+    """Write studies, guarantees and records' own accounts of models (by any name) to one HTML file.
+
+    With accounts the page is not private, and says so at its head.
+    """
     drawn = pictures.available()
-    parts = [f"<h1>{escape(title)}</h1>", *(_paragraph(part, "lead") for part in summary.split("\n\n") if part)]
+    parts = [f"<h1>{escape(title)}</h1>", _paragraph(CURATOR, "private") if accounts else ""]
+    parts += [*(_paragraph(part, "lead") for part in summary.split("\n\n") if part)]
     parts += [_section(study, number, drawn) for number, study in enumerate(studies)]
     if guarantees:
         parts.append("<section><h2>Guarantees</h2>")
         parts += [_details(name, [Statement.of(guarantee)], shown=True) for name, guarantee in guarantees.items()]
         parts.append("</section>")
+    parts += [individual_histogram(name, account) for name, account in (accounts or {}).items()]
     parts += ["<section><h2>What a guarantee means</h2>", _paragraph(MEANING), "</section>"]
     if studies and not drawn:
         parts.append(_paragraph("For pictures of these tables: pip install 'tacit[plot]'.", "note"))
@@ -126,6 +169,39 @@ def write_report(
         "<code>tacit verify</code>.</footer>\n</body>\n</html>\n"
     )
     Path(path).write_text(page, encoding="utf-8")
+
+
+def write_model_report(path: str | Path, model: Any, title: str) -> None:
+    """Write the guarantees of a fitted model, and with individual accounting the records' own accounts."""
+    guarantees = {"The model": model.guarantee_}
+    if hasattr(model, "record_guarantee_"):
+        guarantees["One record, as it leaves its owner"] = model.record_guarantee_
+    spent = getattr(model, "spent_", None)
+    accounts = {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)} if spent is not None else {}
+    write_report(path, title, guarantees=guarantees, accounts=accounts)
+
+
+def individual_histogram(name: str, accounts: Accounts) -> str:
+    """A section with the histogram of the records' own epsilons. NOT PRIVATE: for the curator only."""
+    head = f"<section><h2>{escape(name)} (not private, for the curator only)</h2>"
+    if not accounts.counts:
+        return f"{head}{_paragraph('No account is held here: the model has no noise, or came from a file.')}</section>"
+    total, most = sum(accounts.counts), max(accounts.counts)
+    words = (
+        f"Of {total:,} records none spent more than {accounts.largest:.4g} of epsilon = {accounts.epsilon:g}, at delta "
+        f"= {accounts.delta:.3g}; half of them spent at most {accounts.median:.4g}. It is a statement after the fact, "
+        "about the path that was taken; what is promised to everyone is the guarantee."
+    )
+    lines = [
+        f'<tr><th scope="row">{low:.4f} to {high:.4f}</th>'
+        f'<td style="--learned:{count / most:.3f}">{count:,}</td><td>{100 * count / total:.1f} %</td></tr>'
+        for low, high, count in zip(accounts.edges[:-1], accounts.edges[1:], accounts.counts, strict=True)
+    ]
+    table = (
+        '<div class="wide"><table class="bars"><thead><tr><th scope="col">own epsilon</th><th scope="col">records</th>'
+        f'<th scope="col">share</th></tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    )
+    return f"{head}{_paragraph(words)}{table}</section>"
 
 
 def _section(study: Study, number: int, drawn: bool) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import textwrap
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from tacit.checks import PrivacyError
 from tacit.fit import RefutedWarning, prepare
 from tacit.losses import Logistic, Squared
-from tacit.mechanisms import METHODS, Method
+from tacit.mechanisms import METHODS, PUBLISHED, Method
 from tacit.theorems import THEOREMS
 from tacit.types import Adjacency, Budget, Calibration, Facts, Status
 
@@ -45,8 +46,16 @@ def entry(method: Method) -> Entry:
     return Entry(method, "; ".join(words), both=True)
 
 
+def published_status(method: Method) -> Status:
+    """The status of a method that only papers have, with 1 for the constants that its paper leaves open."""
+    mechanism: Any = method.mechanism
+    unset = [field.name for field in fields(mechanism) if field.name.endswith("constant")]
+    constants = {name: 1.0 for name in unset if getattr(mechanism, name) is None}
+    return _status(replace(method, mechanism=replace(mechanism, **constants)), 1.0, "replace-one", "paper")
+
+
 def table() -> str:
-    """All methods, as text."""
+    """All methods, as text: those to use, then those that only reproduce a paper."""
     head = ("name", "noise in", "adjacency", "status", "losses", "paper")
     lines = []
     for method in METHODS.values():
@@ -62,10 +71,15 @@ def table() -> str:
                 method.paper,
             )
         )
-    widths = [max(len(line[i]) for line in (head, *lines)) for i in range(len(head))]
-    rows = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in (head, *lines)
+    published = [
+        (
+            method.name,
+            method.mechanism.site,
+            published_status(method),
+            method.paper,
+            method.about.rpartition("proven form: ")[2],
+        )
+        for method in PUBLISHED.values()
     ]
     notes = (
         "method='auto' chooses among them from public facts: numbers of records and features, loss, epsilon and delta.",
@@ -73,7 +87,18 @@ def table() -> str:
         "and of calibration='paper', the noise as published, where that differs. Every fit prices the noise it used, "
         f"and a guarantee whose noise falls short says refuted or claimed (looked up here for n = {_RECORDS:,}).",
     )
-    return "\n".join([*rows, "", *(line for note in notes for line in textwrap.wrap(note, 110))])
+    warning = (
+        "Published algorithms with no proof that holds, kept to reproduce and audit their papers: never for private "
+        "records. They run with calibration='paper' only, need the constants that their papers leave open, and warn."
+    )
+    second = _aligned([("name", "noise in", "status", "paper", "proven form"), *published])
+    explained = [line for note in notes for line in textwrap.wrap(note, 110)]
+    return "\n".join([*_aligned([head, *lines]), "", *explained, "", *textwrap.wrap(warning, 110), "", *second])
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def _facts(method: Method) -> Facts:

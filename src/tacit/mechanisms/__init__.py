@@ -136,7 +136,7 @@ PUBLISHED: dict[str, Method] = {
         Method(
             "dbdp-erm", PublishedInput("dbdp-erm"), "Kang et al. 2020b, Algorithm 1",
             ("logistic", "huber-hinge"),
-            "noise on features only, then mini-batch descent; proven form: 'input-local'", ("paper",),
+            "REFUTED: noise on features only, then mini-batch descent; proven form: 'input-local'", ("paper",),
         ),
     )
 }  # fmt: skip

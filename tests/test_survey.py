@@ -1,0 +1,37 @@
+"""The survey of methods: what papers only claim is listed apart, with the status that its own guarantee states."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit import survey
+from tacit.mechanisms import METHODS, PUBLISHED, PiDbdpErm
+from tacit.theorems import THEOREMS
+
+
+def test_published_algorithms_have_a_block_of_their_own_with_their_status() -> None:
+    blocks = survey.table().split("\n\n")
+    assert "never for private records" in " ".join(blocks[2].split())
+    lines = {line.split()[0]: line for line in blocks[3].splitlines()}
+    assert list(lines) == ["name", *PUBLISHED]
+    assert not set(lines) & set(METHODS)
+    for name, method in PUBLISHED.items():
+        assert f" {THEOREMS[name].status} " in lines[name]  # each has a theorem of its own name
+        assert method.paper in lines[name]
+        assert any(lines[name].endswith(f"'{proven}'") for proven in METHODS)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_status_follows_the_theorem(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    assert survey.published_status(PUBLISHED[name]) in ("refuted", "claimed")
+    monkeypatch.setitem(THEOREMS, name, replace(THEOREMS[name], status="claimed"))
+    assert survey.published_status(PUBLISHED[name]) == "claimed"
+
+
+def test_a_constant_that_is_given_stays() -> None:
+    from dataclasses import replace
+
+    method = replace(PUBLISHED["pi-dbdp-erm"], mechanism=PiDbdpErm(constant=8.0))
+    assert survey.published_status(method) == survey.published_status(PUBLISHED["pi-dbdp-erm"])
