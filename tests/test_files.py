@@ -63,7 +63,7 @@ def test_round_trip_keeps_every_fitted_attribute_and_every_bit(kind: str, tmp_pa
     assert schema is None
     assert type(again) is type(model)
     before, after = vars(model), vars(again)
-    table = {"perturbed_data_"}  # what the contributors sent, not the model: no file holds it
+    table = {"perturbed_data_", "_extras"}  # what the contributors sent, not the model: no file holds it
     assert set(before) - table == set(after)  # a fitted attribute that the file forgets shows here
     for name, value in ((name, value) for name, value in before.items() if name not in table):
         assert np.array_equal(np.asarray(value, dtype=object), np.asarray(after[name], dtype=object)), name
