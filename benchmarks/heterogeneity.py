@@ -1,10 +1,11 @@
 """Heterogeneity: influence functions against retraining, and individual accounting beside uniform accounting.
 
-python benchmarks/heterogeneity.py --part influence,table,bills,regime --seeds 3 --quick
+python benchmarks/heterogeneity.py --part influence,table,bills,regime,shrinking --seeds 3 --quick
 """
 
 import argparse
 import functools
+import itertools
 import math
 import time
 
@@ -127,6 +128,38 @@ def regime(seeds, quick):
             print(f"| {flips:.0%} | {share / 0.25:.2f} | " + " | ".join(cells) + " |", flush=True)
 
 
+def shrinking(seeds, quick):
+    """Linear regression where every record is loud at first and quiet at last; each method with its best settings.
+
+    RMSE over the target's deviation, the best of a grid chosen on the test records: what each could reach at most.
+    """
+    n, d = (2000, 5) if quick else (5000, 10)
+    steps, sizes, clips, shares = ((80, 300), (0.3, 1.0, 3.0), (0.02, 0.05, 0.1, 0.2, 0.5), (0.02, 0.05, 0.1, 0.3))
+    print("| epsilon | noise / signal | uniform | individual, ration | individual, leave |")
+    print("| --- | --- | --- | --- | --- |")
+    for epsilon, noise in itertools.product((0.1, 0.3), (0.1, 0.5)):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(2 * n, d))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        signal = X @ rng.normal(size=d)
+        y = 0.8 * signal / np.abs(signal).max()
+        y = np.clip(y + noise * y.std() * rng.normal(size=2 * n), -1, 1)
+
+        def error(method, X=X, y=y, epsilon=epsilon):
+            model = tacit.LinearRegression(epsilon, delta=1e-5, method=method, fit_intercept=False)
+            fits = [model.set_params(random_state=s).fit(X[:n], y[:n]).predict(X[n:]) for s in range(seeds)]
+            return float(np.mean([np.sqrt(np.mean((f - y[n:]) ** 2)) for f in fits]) / y.std())
+
+        grids = [[GradientPerturbation(steps=t, clip=c, step=a) for t in steps for a in sizes for c in clips]]
+        grids += [
+            [Individual(steps=t, clip=c, step=a, share=b, rule=rule)
+             for t in steps for a in sizes for c in (0.2, 0.5) for b in shares]
+            for rule in ("ration", "leave")
+        ]  # fmt: skip
+        best = [min(error(method) for method in grid) for grid in grids]
+        print(f"| {epsilon:g} | {noise:g} | " + " | ".join(f"{value:.4f}" for value in best) + " |", flush=True)
+
+
 def bills(seeds, quick):
     """What each record itself spent of epsilon = 1: quantiles, for both rules."""
     print("| data | rule | 10% | 25% | 50% | 75% | 90% | at the limit |")
@@ -140,7 +173,7 @@ def bills(seeds, quick):
             print(f"| {name} | {rule} | " + " | ".join(cells) + f" | {np.mean(own > 0.97):.0%} |", flush=True)
 
 
-PARTS = {"influence": influence, "table": table, "bills": bills, "regime": regime}
+PARTS = {"influence": influence, "table": table, "bills": bills, "regime": regime, "shrinking": shrinking}
 
 
 def main():

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tacit.audit.survey import audit_all, audit_method, markdown, to_json
-from tacit.checks import check
+from tacit.checks import check, check_count
 from tacit.types import ADJACENCIES, Budget
 
 _ABOUT = (
@@ -31,6 +31,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     part.add_argument("--seconds", type=float, default=None, help="time for one audit; default: 1.8 (with --all: 8)")
     part.add_argument("--confidence", type=float, default=0.999)
     part.add_argument("--seed", type=int, help="makes an audit repeatable")
+    part.add_argument("--workers", type=int, default=1, help="with --all: audits at a time; default: 1")
     part.add_argument(
         "--out",
         metavar="FILE",
@@ -46,8 +47,9 @@ def run(options: argparse.Namespace) -> int:
     claimed = Budget(options.epsilon, options.delta, options.adjacency)
     if options.all:
         rows = audit_all(
-            claimed, seconds=options.seconds or 8.0, confidence=options.confidence, seed=options.seed, say=_say
-        )
+            claimed, seconds=options.seconds or 8.0, confidence=options.confidence, seed=options.seed, say=_say,
+            workers=check_count("workers", options.workers),
+        )  # fmt: skip
     else:
         losses = [options.loss] if options.loss else None
         rows = [

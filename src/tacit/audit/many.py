@@ -42,7 +42,7 @@ def run_many(plan: Plan, problem: Problem, trials: int, source: Source) -> Array
     counts = [min(width, trials - i) for i in range(0, trials, width)]
     if len(counts) == 1 or not batched(plan, problem):
         return np.vstack([_chunk(plan, problem, count, source) for count in counts])
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
         return np.vstack(list(threads.map(lambda c, s: _chunk(plan, problem, c, s), counts, _split(source, counts))))
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
+import multiprocessing
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tacit._version import __version__
@@ -100,24 +103,31 @@ def audit_method(
 
 
 def audit_all(
-    claimed: Budget,
-    *,
-    seconds: float = 8.0,
-    confidence: float = 0.999,
-    seed: int | None = None,
-    say: Say = lambda text: None,
-    methods: Iterable[str] | None = None,
-) -> list[Row]:
-    """Audit every method under both adjacencies; those that refuse one are left out there."""
-    rows = []
-    for name in methods or METHODS:
-        for adjacency in ADJACENCIES:
-            budget = Budget(claimed.epsilon, claimed.delta, adjacency)
-            try:
-                rows.append(audit_method(name, budget, seconds=seconds, confidence=confidence, seed=seed, say=say))
-            except PrivacyError:
-                say(f"{name} does not cover {adjacency}")
-    return rows
+    claimed: Budget, *, seconds: float = 8.0, confidence: float = 0.999, seed: int | None = None,
+    say: Say = lambda text: None, methods: Iterable[str] | None = None, workers: int = 1,
+) -> list[Row]:  # fmt: skip
+    """Audit every method under both adjacencies, so many at a time; those that refuse one are left out there."""
+    budgets = {adjacency: Budget(claimed.epsilon, claimed.delta, adjacency) for adjacency in ADJACENCIES}
+    jobs = [(name, budget, seconds, confidence, seed) for name in methods or METHODS for budget in budgets.values()]
+    if workers == 1:
+        return [row for row in map(partial(_row, say), jobs) if row is not None]
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return [row for row in pool.map(partial(_row, None), jobs) if row is not None and _told(say, row)]
+
+
+def _row(say: Say | None, job: tuple[str, Budget, float, float, int | None]) -> Row | None:
+    name, budget, seconds, confidence, seed = job
+    say = say or (lambda text: None)
+    try:
+        return audit_method(name, budget, seconds=seconds, confidence=confidence, seed=seed, say=say)
+    except PrivacyError:
+        say(f"{name} does not cover {budget.adjacency}")
+        return None
+
+
+def _told(say: Say, row: Row) -> bool:
+    say(f"{row.method}, {row.adjacency}: epsilon >= {row.worst.epsilon:.2f}")
+    return True
 
 
 def _status(method: Method) -> str:
