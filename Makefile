@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
+SIZE ?=
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test check docs bench experiments clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tacit demo --out report.html
@@ -23,6 +24,10 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py
 
+# make experiments SIZE=--quick for minutes instead of hours
+experiments: $(VENV)/.experiments
+	$(BIN)/tacit reproduce --all $(SIZE)
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -36,6 +41,10 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.bench: $(VENV)/bin/python pyproject.toml
 	$(PIP) -e '.[dev,torch,bench]'
+	touch $@
+
+$(VENV)/.experiments: $(VENV)/bin/python pyproject.toml
+	$(PIP) -e '.[plot,parquet,torch]'
 	touch $@
 
 clean:

@@ -92,7 +92,7 @@ def test_a_report_is_one_balanced_file_with_pictures_and_certificates(tmp_path: 
     assert "&lt;b&gt;one" in text
     assert checker.tags.count("svg") == 4  # two studies with two groups; the row without a group has no picture
     assert "currentColor" in text
-    assert pictures._INK not in text
+    assert pictures.INK not in text
     certificate = re.search(r"base64,([A-Za-z0-9+/=]+)", text)
     assert certificate
     assert Guarantee.from_json(base64.b64decode(certificate[1]).decode()) == guarantee

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
+import itertools
 import os
 import sys
 import time
@@ -23,6 +24,7 @@ from tacit.checks import PrivacyError, check
 from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
 from tacit.fit import RefutedWarning
 from tacit.protocol import command as protocol_commands
+from tacit.reproduce import command as reproduce_command
 from tacit.types import ADJACENCIES
 
 _NO_SCORE = (
@@ -79,6 +81,8 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     _check_place(options.out)
+    if options.report:
+        _check_place(options.report, "--report")
     schema, target = _declared(options)
     say = _progress(options)
     if options.seed is not None:
@@ -99,7 +103,10 @@ def _fit(options: argparse.Namespace) -> int:
     if schema is None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     files.save(model, options.out, schema)
-    print(f"{model.guarantee_}\n\nWrote {options.out}.")
+    if options.report:
+        report.write_model_report(options.report, model, f"Model {Path(options.out).name}")
+    also = f" and {options.report}" if options.report else ""
+    print(f"{model.guarantee_}\n\nWrote {options.out}{also}.")
     return 0
 
 
@@ -142,14 +149,13 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     try:
-        data = files.read_json(options.file)
-        whole = isinstance(data, dict) and data.get("format") == files.FORMAT
-        guarantee = files.from_dict(data).model.guarantee_ if whole else files.read_guarantee(data)
-        print(guarantee)
-        if not guarantee.events:
+        stated = files.guarantees(files.read_json(options.file))
+        print(*stated, sep="\n\n")
+        if not stated[0].events:
             print("tacit: there is nothing to verify: no noise was added.", file=sys.stderr)
             return 1
-        guarantee.verify()
+        for guarantee in stated:
+            guarantee.verify()
     except PrivacyError as error:
         print(f"tacit: NOT VERIFIED. {error}", file=sys.stderr)
         return 1
@@ -157,12 +163,13 @@ def _verify(options: argparse.Namespace) -> int:
         print("tacit: NOT VERIFIED. The recorded events are beyond what can be priced.", file=sys.stderr)
         return 1
     print("\nRecomputed from the recorded events alone:")
-    for adjacency in ADJACENCIES:
+    for guarantee, adjacency in itertools.product(stated, ADJACENCIES):
+        lead = f"  {guarantee.protects}: " if len(stated) > 1 else "  "
         try:
             epsilon = guarantee.epsilon_at(adjacency=adjacency)
-            print(f"  epsilon = {epsilon:.6g} at delta = {guarantee.delta:.6g}, {adjacency} neighbours")
+            print(f"{lead}epsilon = {epsilon:.6g} at delta = {guarantee.delta:.6g}, {adjacency} neighbours")
         except PrivacyError:
-            print(f"  {adjacency} neighbours are not covered by this method's analysis")
+            print(f"{lead}{adjacency} neighbours are not covered by this method's analysis")
     print(f"\nVERIFIED. {_CAUTION}")
     return 0
 
@@ -213,11 +220,11 @@ def _estimator(options: argparse.Namespace, target: Target) -> Any:
     return kind(options.epsilon, classes=list(target.classes or ()), **common)
 
 
-def _check_place(path: str) -> None:
+def _check_place(path: str, option: str = "--out") -> None:
     """Say that the result could not be written before anything is spent on it."""
     folder = Path(path).resolve().parent
-    check(folder.is_dir(), f"The folder of --out {path} does not exist.")
-    check(not Path(path).is_dir() and os.access(folder, os.W_OK), f"Cannot write to --out {path}.")
+    check(folder.is_dir(), f"The folder of {option} {path} does not exist.")
+    check(not Path(path).is_dir() and os.access(folder, os.W_OK), f"Cannot write to {option} {path}.")
 
 
 def _write_csv(file: TextIO, header: list[str], columns: list[list[Any]]) -> None:
@@ -279,6 +286,9 @@ def _parser() -> argparse.ArgumentParser:
     part.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
     part.add_argument("--clip", type=float, default=1.0, help="longer rows are shrunk to this norm; default: 1")
     part.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
+    part.add_argument(
+        "--report", metavar="PAGE.html", help="also write a page for the curator: guarantees, each record's own epsilon"
+    )
 
     part = command("predict", _predict, "Predict the rows of a table with a model file.")
     part.add_argument("model", metavar="MODEL.json")
@@ -292,4 +302,5 @@ def _parser() -> argparse.ArgumentParser:
     command("methods", _methods, "List the methods: paper, place of the noise, losses, status, adjacencies.")
     audit_command.add_parser(commands)
     protocol_commands.add_parser(commands)
+    reproduce_command.add_parser(commands)
     return parser

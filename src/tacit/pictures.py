@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-_INK = "#010203"
+INK = "#010203"
 """Stands for the page's text colour until the SVG is written; no other part of a picture has this colour."""
-_PALETTE = ("#3c7fc0", "#d07a1f", "#2f9468", "#b4549b", "#c24b45", "#7a6fd0", "#8f7a2a", "#1f98a8", "#8a8f96")
-_MARKERS = "osD^vPX<>*"
+PALETTE = ("#3c7fc0", "#d07a1f", "#2f9468", "#b4549b", "#c24b45", "#7a6fd0", "#8f7a2a", "#1f98a8", "#8a8f96")
+MARKERS = "osD^vPX<>*"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def curves(
     from matplotlib.figure import Figure
 
     style: dict[Any, Any] = {
-        **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), _INK),
+        **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
         **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
         "svg.fonttype": "none", "svg.hashsalt": "tacit", "font.size": 10,
     }  # fmt: skip
@@ -58,19 +58,19 @@ def curves(
         figure = Figure(figsize=(4.4, 4.2))
         axes = figure.add_axes((0.14, 0.37, 0.84, 0.56))
         for level, dashes in zip(levels, ("--", ":"), strict=False):
-            axes.axhline(level.value, color=_INK, alpha=0.6, linewidth=1, linestyle=dashes, label=level.name)
+            axes.axhline(level.value, color=INK, alpha=0.6, linewidth=1, linestyle=dashes, label=level.name)
         for number, trace in enumerate(traces):
             shift = 1 + 0.02 * (number - (len(traces) - 1) / 2)  # so that spreads at one epsilon stand side by side
             axes.errorbar(
                 [epsilon * shift for epsilon in epsilons], trace.means, yerr=trace.spreads, label=trace.name,
-                color=_PALETTE[number % len(_PALETTE)], marker=_MARKERS[number % len(_MARKERS)], markersize=4.5,
+                color=PALETTE[number % len(PALETTE)], marker=MARKERS[number % len(MARKERS)], markersize=4.5,
                 linewidth=1.6, elinewidth=1, capsize=2,
             )  # fmt: skip
         axes.set_xscale("log")
         axes.set_xticks(list(epsilons), [f"{epsilon:g}" for epsilon in epsilons])
         axes.minorticks_off()
         axes.set_ylim(*limits)
-        axes.grid(visible=True, axis="y", color=_INK, alpha=0.12, linewidth=0.8)
+        axes.grid(visible=True, axis="y", color=INK, alpha=0.12, linewidth=0.8)
         axes.set_axisbelow(True)
         axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
         axes.set_xlabel("epsilon")
@@ -80,10 +80,10 @@ def curves(
         text = io.StringIO()
         nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(text, format="svg", transparent=True, metadata=nothing)
-    return _inline(text.getvalue(), f"{title}: {score} over epsilon", key)
+    return inline(text.getvalue(), f"{title}: {score} over epsilon", key)
 
 
-def _inline(text: str, label: str, key: str) -> str:
+def inline(text: str, label: str, key: str) -> str:
     """The ``<svg>`` element alone: ids of its own, the page's fonts, the page's text colour for the neutral parts."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -93,4 +93,4 @@ def _inline(text: str, label: str, key: str) -> str:
     text = re.sub(r"font: ([^;\"]*?px) [^;\"]*", r"font: \1 system-ui, sans-serif", text)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 role="img" aria-label="{escape(label)}"', text, count=1)
-    return text.replace(_INK, "currentColor")
+    return text.replace(INK, "currentColor")

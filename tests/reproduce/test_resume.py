@@ -1,0 +1,91 @@
+"""A run that is killed, stopped or repeated: no stored cell runs twice, and at the end all are there."""
+
+import json
+from collections import Counter
+
+import fakes
+import pytest
+
+from tacit import cli
+from tacit.reproduce.store import Store
+
+CELLS = 16
+
+
+def written(out):
+    """Stored cells, as the cells themselves write that they ran."""
+    found = [json.loads(settings) for settings, *_ in fakes.stored(out)]
+    return {f"{cell['method']} {cell['epsilon']} {cell['seed']}" for cell in found}
+
+
+def stop(tmp_path, name):
+    """Run the command; its fifth or a later cell sends the signal to the command's process."""
+    experiments, out = fakes.write(tmp_path / "experiments"), tmp_path / "out"
+    orders = experiments / "901_first" / "orders"
+    orders.write_text(name)
+    done = fakes.command(experiments, out, "901")
+    assert not orders.exists()
+    assert 0 < len(written(out)) < CELLS
+    assert written(out) <= set(fakes.ran(experiments))
+    return experiments, out, done
+
+
+def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path):
+    experiments, out, first = stop(tmp_path, "SIGKILL")
+    assert first.returncode == -9, first.stderr
+    before = written(out)
+
+    second = fakes.command(experiments, out, "901")
+    assert second.returncode == 0, second.stderr
+    times = Counter(fakes.ran(experiments))
+    assert written(out) == set(times)
+    assert len(times) == CELLS
+    assert all(times[cell] == 1 for cell in before)
+    assert times.total() <= CELLS + 2  # only what the two processes were at could be lost
+    assert (out / "report.html").exists()
+
+    assert cli.main(["reproduce", "901", "--experiments", str(experiments), "--out", str(out)]) == 0
+    assert Counter(fakes.ran(experiments)) == times  # nothing was left to run
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+def test_a_run_that_is_told_to_stop_says_how_far_it_came(name, code, tmp_path):
+    _, out, done = stop(tmp_path, name)
+    assert done.returncode == code, done.stderr
+    assert f"Stopped: {len(written(out))} of {CELLS} cells are stored." in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_sizes_live_side_by_side_and_are_drawn_apart(tmp_path):
+    experiments, out = fakes.write(tmp_path / "experiments"), tmp_path / "out"
+    common = ["reproduce", "901", "--experiments", str(experiments), "--out", str(out), "--workers", "1"]
+    assert cli.main([*common, "--quick"]) == 0
+    assert len(fakes.stored(out)) == 8
+    assert cli.main(common) == 0
+    assert len(fakes.stored(out)) == CELLS  # the quick cells are among the paper's: they did not run again
+    assert len(fakes.ran(experiments)) == CELLS
+    lines = (out / "901" / "figure1.csv").read_text().splitlines()
+    assert len(lines) == 1 + 2 * CELLS
+    assert cli.main([*common, "--runs", "1", "--draw"]) == 0
+    assert len((out / "901" / "figure1.csv").read_text().splitlines()) == 1 + 2 * 4
+    assert cli.main([*common, "--runs", "5", "--draw"]) == 1  # some are missing, and nothing may run
+    assert "4 of 20 cells have no result" in (out / "report.html").read_text()
+    assert len(fakes.ran(experiments)) == CELLS
+    assert cli.main([*common, "--runs", "1", "--again"]) == 0
+    assert len(fakes.ran(experiments)) == CELLS + 4
+    assert len(fakes.stored(out)) == CELLS
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path, capsys):
+    experiments, out = fakes.write(tmp_path / "experiments"), tmp_path / "out"
+    out.mkdir()
+    store = Store(out)
+    words = ["reproduce", "901", "--experiments", str(experiments), "--out", str(out)]
+    with store.held():
+        assert cli.main(words) == 2
+        assert "Another run is writing" in capsys.readouterr().err
+        assert cli.main([*words, "--draw"]) == 1  # looking is allowed: there is nothing yet
+    assert not fakes.ran(experiments)
+    with store.held():  # it was let go
+        pass
+    store.close()
