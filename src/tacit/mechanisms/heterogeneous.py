@@ -43,9 +43,25 @@ def _unmet(name: str, facts: Facts, calibration: Calibration, *constants: float 
     return ""
 
 
-def _picks(source: Source, records: int, count: int) -> NDArray[np.intp]:
+def picks_of(source: Source, records: int, count: int) -> NDArray[np.intp]:
     """Line 'choose a data instance randomly': uniform, with replacement."""
     return np.minimum((uniform(source, count) * records).astype(np.intp), records - 1)
+
+
+def low(seen: Array, threshold: float, ratio: float) -> NDArray[np.bool_]:
+    """Lines 9 and 10 of PIDP-SGD, by coordinate: |c| is below the threshold, and log(t/(t - |c|)) <= 2 eps_1."""
+    return np.asarray((seen < threshold) & (seen <= ratio * threshold))
+
+
+def unchanged(moves: Array, weights: Array, epsilon: float, test: Literal["norm", "elements"]) -> NDArray[np.bool_]:
+    """Line 9 of PI-DBDP-ERM, a row of ``moves`` a record: is ``||(c_t + w)/w||`` between e^-epsilon and e^epsilon?
+
+    The division is element-wise; 'elements' asks every ratio by itself instead of their norm.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = (moves + weights) / weights
+    sizes = np.linalg.norm(ratios, axis=1, keepdims=True) if test == "norm" else ratios
+    return np.asarray(((sizes >= math.exp(-epsilon)) & (sizes <= math.exp(epsilon))).all(axis=1))
 
 
 def _mean_hessian_inverse(problem: Problem, weights: Array) -> Array:
@@ -84,13 +100,11 @@ class PidpSgdPlan:
         weights, noiseless = problem.start(), 0
         for _ in range(self.rounds):
             start, inverse = weights, _mean_hessian_inverse(strong, weights)  # line 4
-            picks = _picks(source, n, self.local)  # line 6
+            picks = picks_of(source, n, self.local)  # line 6
             rows, y = design_rows(problem.records, picks), problem.records.targets[picks]
             own = _contributions(strong, rows, y, start, inverse) + self.error  # line 7
             seen = np.abs(2 * own + self.contribution_scale * gaussian(source, own.shape))  # lines 8 and 9
-            # Line 10: threshold / (threshold - |c_i|) <= e^(2 eps_1) in every coordinate, all below the threshold.
-            low = (seen < self.threshold) & (seen <= self.ratio * self.threshold)
-            quiet: NDArray[np.bool_] = np.asarray(low.all(axis=1))
+            quiet = np.asarray(low(seen, self.threshold, self.ratio).all(axis=1))  # line 10
             noise = self.scale * gaussian(source, own.shape)
             for x, target, still, b in zip(rows, y, quiet, noise, strict=True):
                 slope = problem.loss.slope((x @ weights)[None], target[None])[0]
@@ -178,9 +192,10 @@ class PiDbdpErmPlan:
         inverse = _mean_hessian_inverse(strong, weights)
         noiseless, perturbed = 0, dict[int, Array]()
         for _ in range(self.rounds):
-            picks = _picks(source, n, self.local)  # line 7
+            picks = picks_of(source, n, self.local)  # line 7
             rows, y = design_rows(problem.records, picks), problem.records.targets[picks]
-            quiet = self._quiet(_contributions(strong, rows, y, weights, inverse), weights)  # lines 8 and 9
+            moves = _contributions(strong, rows, y, weights, inverse)  # line 8
+            quiet = unchanged(moves, weights.T, self.epsilon, self.test)  # line 9
             noise = gaussian(source, (self.local, columns))
             for index, x, target, still, b in zip(picks, rows, y, quiet, noise, strict=True):
                 if not still:  # line 12
@@ -191,13 +206,6 @@ class PiDbdpErmPlan:
             noiseless += int(quiet.sum())
         total = self.rounds * self.local
         return Solution(weights, steps=total, extras={"noiseless": noiseless / total, "perturbed": perturbed})
-
-    def _quiet(self, moves: Array, weights: Array) -> NDArray[np.bool_]:
-        """Line 9: is ``||(c_t + w)/w||`` (element-wise division) between e^-epsilon and e^epsilon?"""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = (moves + weights.T) / weights.T
-        sizes = np.linalg.norm(ratios, axis=1, keepdims=True) if self.test == "norm" else ratios
-        return np.asarray(((sizes >= math.exp(-self.epsilon)) & (sizes <= math.exp(self.epsilon))).all(axis=1))
 
 
 def _passed_on(problem: Problem, x: Array, target: Array, weights: Array, columns: int) -> float:

@@ -2,7 +2,7 @@
 
 * 000, Kang et al. 2020a: ``sigma^2 = c G^2 T log(1/delta) / (n (n-1) sqrt(Delta) eps^2)`` (9), without sqrt(Delta) for
   Polyak-Lojasiewicz losses (12). Refuted: labels are not perturbed, and the noise on the gradient shrinks with n.
-* 003, Kang et al. 2020b (DBDP-ERM), Algorithm 1: ``sigma = c q G sqrt(T log(1/delta)) / eps`` (10). Claimed.
+* 003, Kang et al. 2020b (DBDP-ERM), Algorithm 1: ``sigma = c q G sqrt(T log(1/delta)) / eps`` (10). Refuted.
 
 ``c`` is "some constant" in both papers: it has to be given.
 """
@@ -10,9 +10,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.checks import check, check_count, check_positive
 from tacit.events import Claimed, Event
@@ -41,18 +43,25 @@ class PublishedPlan:
     theorem: str
     assumptions: tuple[str, ...]
 
+    def noise(self, shape: tuple[int, ...], source: Source) -> Array:
+        """z for every row of n, or one row for all."""
+        return np.asarray(gaussian(source, (1, *shape[1:]) if self.shared else shape) * self.scale)
+
+    def batches(self, records: int, source: Source) -> Iterator[NDArray[np.intp] | slice]:
+        """The records of every step: all, or a fraction without replacement."""
+        size = max(1, round(self.batch * records))
+        for _ in range(self.steps):
+            yield slice(None) if size >= records else permutation(source, records)[:size]
+
     def run(self, problem: Problem, source: Source) -> Solution:
         """Perturb all rows once, then descend on them."""
         records = problem.records
         columns = records.matrix.shape[1]
         rows = np.vstack([design(records, place, block) for block, place in records.blocks()])
-        noise = gaussian(source, (1 if self.shared else len(rows), columns)) * self.scale
-        rows[:, :columns] += noise
+        rows[:, :columns] += self.noise((len(rows), columns), source)
         labels = records.targets
         weights = problem.start()
-        size = max(1, round(self.batch * len(rows)))
-        for _ in range(self.steps):
-            picked = slice(None) if size >= len(rows) else permutation(source, len(rows))[:size]
+        for picked in self.batches(len(rows), source):
             x, y = rows[picked], labels[picked]
             slopes = problem.loss.slope(x @ weights, y)
             weights = weights - self.rate * (x.T @ slopes / len(x) + self.regularization * weights)
@@ -96,7 +105,7 @@ class PublishedInput:
         check(0 < self.batch <= 1, f"Expected 0 < batch={self.batch} <= 1.")
         kinds = ("strongly-convex", "polyak-lojasiewicz")
         check(self.condition in kinds, f"Expected condition={self.condition!r} to be one of {', '.join(kinds)}.")
-        check(budget.delta > 0 and budget.private, "The published noise needs a finite epsilon and delta > 0.")
+        check(budget.delta > 0, "The published noise needs delta > 0.")
         c = check_positive("constant", self.constant or 0.0)
         strong = 0.01 if regularization is None else regularization
         n, log = facts.records, math.log(1 / budget.delta)
@@ -111,5 +120,5 @@ class PublishedInput:
             f"noise {scale:.6g} on features, {'one draw for all' if self.shared else 'each its own'}; none on labels",
             f"constant c = {c:g}, {self.steps} steps, batch fraction {self.batch:g}, lambda = {strong:g}",
         )
-        claim = Claimed(budget.epsilon, budget.delta, REFERENCES[self.paper])
-        return PublishedPlan(scale, self.shared, self.steps, rate, self.batch, strong, (claim,), self.paper, words)
+        claim = (Claimed(budget.epsilon, budget.delta, REFERENCES[self.paper]),) if budget.private else ()
+        return PublishedPlan(scale, self.shared, self.steps, rate, self.batch, strong, claim, self.paper, words)

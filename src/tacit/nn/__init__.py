@@ -9,10 +9,12 @@ from tacit.nn.classifiers import CNNClassifier, MLPClassifier
 from tacit.nn.files import load, save
 from tacit.nn.hook import smooth, smooth_tensor
 from tacit.nn.networks import cifar_network, mlp_network, mnist_network
+from tacit.nn.published import PublishedMLPClassifier
 
 __all__ = [
     "CNNClassifier",
     "MLPClassifier",
+    "PublishedMLPClassifier",
     "cifar_network",
     "load",
     "mlp_network",

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from tacit._version import __version__
 from tacit.checks import check, check_count, check_positive
 from tacit.estimators import source_from
 from tacit.guarantee import Guarantee
+from tacit.nn.base import NetworkFace
 from tacit.nn.hook import smooth
 from tacit.nn.networks import cifar_network, mlp_network, mnist_network
 from tacit.nn.train import NetworkPlan, Progress, plan, train
 from tacit.noise import Source
-from tacit.types import Adjacency, Array, Budget
+from tacit.types import Adjacency, Budget
 
 OptimizerName = Literal["sgd", "adam"]
 
@@ -35,45 +34,36 @@ def default_epochs(epsilon: float) -> int:
     return int(min(40, max(4, round(10 * math.sqrt(min(epsilon, 1e4))))))
 
 
-class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the classifiers share: public bounds, the run, predictions."""
+@dataclass(eq=False, repr=False)
+class _NetworkClassifier(NetworkFace):
+    """What the private classifiers share: settings, public bounds, the run."""
 
-    epsilon: float
-    delta: float | None
-    adjacency: Adjacency
-    classes: Any
-    bounds: tuple[float, float] | None
-    activation: str
-    smoothing: float
-    optimizer: OptimizerName
-    step: float | None
-    momentum: float
-    clip: float
-    batch: int | None
-    epochs: int | None
-    device: str
-    verbose: bool
-    random_state: Any
-    guarantee_: Guarantee
-    classes_: NDArray[Any]
-    network_: nn.Module
-
-    def _network(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        raise NotImplementedError
+    epsilon: float = 1.0
+    _: KW_ONLY
+    delta: float | None = None
+    adjacency: Adjacency = "replace-one"
+    classes: Any = None
+    bounds: tuple[float, float] | None = None
+    activation: str = "tanh"
+    smoothing: float = 0.0
+    optimizer: OptimizerName = "sgd"
+    step: float | None = None
+    momentum: float = 0.9
+    clip: float = 1.0
+    batch: int | None = None
+    epochs: int | None = None
+    device: str = "cpu"
+    verbose: bool = False
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately on rows or images; the guarantee is set before a record is touched.
 
         The label set must be declared (``classes``); the number of records is public.
         """
-        check(self.classes is not None, "Expected classes: the set of labels is public and declared, not read from y.")
-        self.classes_ = np.unique(np.asarray(self.classes))
-        check(len(self.classes_) >= 2, "Expected at least two classes.")
+        self._declare()
         images = self._images(X, reset=True)
-        labels = np.asarray(y)
-        check(len(labels) == len(images), "Expected as many labels as rows.")
-        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        check(np.array_equal(self.classes_[codes], labels), "A label in y is not among classes. Add it, or drop it.")
+        labels = self._codes(y, len(images))
         source = source_from(self.random_state)
         network = self._build(source).to(self.device)
         budget, recipe = self._prepare(len(labels), sum(p.numel() for p in network.parameters()), source)
@@ -84,18 +74,9 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schedule.step()
             progress(step)
 
-        train(
-            network, chosen, images.to(self.device), torch.from_numpy(codes.astype(np.int64)).to(self.device), recipe,
-            source, after_step,
-        )  # fmt: skip
+        train(network, chosen, images.to(self.device), labels.to(self.device), recipe, source, after_step)
         self.network_ = network.cpu().eval()
         return self
-
-    def _build(self, source: Source) -> nn.Module:
-        """The network with random first weights, which depend on no record; PyTorch's own stream is left alone."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(source.words(1)[0] >> np.uint64(1)))
-            return self._network(self.shape_, len(self.classes_))
 
     def _prepare(self, records: int, size: int, source: Source) -> tuple[Budget, NetworkPlan]:
         delta = min(records**-1.5, 0.01) if self.delta is None else float(self.delta)
@@ -162,22 +143,8 @@ class _NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The shape of one record, as the network takes it."""
         return (math.prod(shape),)
 
-    def decision_function(self, X: Any) -> Array:
-        """Scores, one column a class."""
-        check_is_fitted(self, "network_")
-        images = self._images(X)
-        with torch.no_grad():
-            return np.concatenate([self.network_(part).double().numpy() for part in torch.split(images, 1024)])
 
-    def predict_proba(self, X: Any) -> Array:
-        """Softmax of the scores."""
-        return np.asarray(torch.softmax(torch.from_numpy(self.decision_function(X)), dim=1).numpy())
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score."""
-        return np.asarray(self.classes_[self.decision_function(X).argmax(axis=1)])
-
-
+@dataclass(eq=False, repr=False)
 class MLPClassifier(_NetworkClassifier):
     """Differentially private perceptron with one hidden layer, as wide as the input by default.
 
@@ -191,36 +158,14 @@ class MLPClassifier(_NetworkClassifier):
     Fitted: ``network_`` (a torch module), ``classes_``, ``guarantee_``. Saved without pickle by :func:`tacit.nn.save`.
     """
 
-    def __init__(
-        self, epsilon: float = 1.0, *, delta: float | None = None, adjacency: Adjacency = "replace-one",
-        classes: Any = None, bounds: tuple[float, float] | None = None, hidden: int | None = None,
-        activation: str = "tanh",
-        smoothing: float = 0.0, optimizer: OptimizerName = "sgd", step: float | None = None, momentum: float = 0.9,
-        clip: float = 1.0, batch: int | None = None, epochs: int | None = None, device: str = "cpu",
-        verbose: bool = False, random_state: Any = None,
-    ) -> None:  # fmt: skip
-        self.epsilon = epsilon
-        self.delta = delta
-        self.adjacency = adjacency
-        self.classes = classes
-        self.bounds = bounds
-        self.hidden = hidden
-        self.activation = activation
-        self.smoothing = smoothing
-        self.optimizer = optimizer
-        self.step = step
-        self.momentum = momentum
-        self.clip = clip
-        self.batch = batch
-        self.epochs = epochs
-        self.device = device
-        self.verbose = verbose
-        self.random_state = random_state
+    _: KW_ONLY
+    hidden: int | None = None
 
     def _network(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         return mlp_network(math.prod(shape), classes, self.hidden, self.activation)
 
 
+@dataclass(eq=False, repr=False)
 class CNNClassifier(_NetworkClassifier):
     """Differentially private convolutional network for images.
 
@@ -228,31 +173,8 @@ class CNNClassifier(_NetworkClassifier):
     Images are (n, h, w) or (n, channels, h, w). Other parameters as in :class:`MLPClassifier`.
     """
 
-    def __init__(
-        self, epsilon: float = 1.0, *, delta: float | None = None, adjacency: Adjacency = "replace-one",
-        classes: Any = None, bounds: tuple[float, float] | None = None, network: str = "auto",
-        activation: str = "tanh",
-        smoothing: float = 0.0, optimizer: OptimizerName = "sgd", step: float | None = None, momentum: float = 0.9,
-        clip: float = 1.0, batch: int | None = None, epochs: int | None = None, device: str = "cpu",
-        verbose: bool = False, random_state: Any = None,
-    ) -> None:  # fmt: skip
-        self.epsilon = epsilon
-        self.delta = delta
-        self.adjacency = adjacency
-        self.classes = classes
-        self.bounds = bounds
-        self.network = network
-        self.activation = activation
-        self.smoothing = smoothing
-        self.optimizer = optimizer
-        self.step = step
-        self.momentum = momentum
-        self.clip = clip
-        self.batch = batch
-        self.epochs = epochs
-        self.device = device
-        self.verbose = verbose
-        self.random_state = random_state
+    _: KW_ONLY
+    network: str = "auto"
 
     def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         check(len(shape) in (2, 3), "Expected images of shape (n, height, width) or (n, channels, height, width).")
