@@ -1,4 +1,4 @@
-"""Benchmarks: accuracy, regression, time, memory, several classes. Tables on stdout, rows in bench-<part>.json.
+"""Benchmarks: accuracy, regression, time, memory, classes, smoothing. Tables on stdout, rows in bench-<part>.json.
 
 python benchmarks/run.py --only accuracy,time --seeds 3 --quick
 """
@@ -18,6 +18,7 @@ import numpy
 import regression
 import scipy
 import sklearn
+import smoothing
 import speed
 from pool import progress
 
@@ -27,6 +28,7 @@ PARTS = {
     "time": speed.run,
     "memory": memory.run,
     "multiclass": multiclass.run,
+    "smoothing": smoothing.run,
 }
 
 
