@@ -5,7 +5,7 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | Gaussian, any number | Gaussian differential privacy: mu = sqrt(sum count (sensitivity/scale)^2) | exact |
 | PoissonGaussian with Gaussian | privacy loss distributions of ``dp-accounting``, pessimistic | tight to 1e-3 |
 | SubsetGaussian with Gaussian | Renyi differential privacy of ``dp-accounting`` (replace-one) | upper bound |
-| Objective (Gaussian noise) with Gaussian | corners of :func:`objective_delta`, then basic composition | upper bound |
+| Objective (Gaussian noise) with Gaussian | corners of :func:`objective_delta`, each composed exactly | upper bound |
 | Sphere and Objective (sphere noise) | pure epsilon, added | upper bound |
 | InputMinimum with Gaussian | :func:`input_delta`, then basic composition (replace-one) | upper bound |
 | Response with Gaussian | a pure and a Gaussian release, multiplied (replace-one) | exact for randomised response |
@@ -131,9 +131,7 @@ def _pure(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
 def _objective(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     (main,) = (event for event in events if isinstance(event, Objective))
     extra = _mu(events, adjacency)
-    share = 8 * extra + extra**2 / 2
-    rest = gaussian_delta(extra, share) if extra else 0.0
-    return _Curve(lambda e: _UP * objective_delta(main, e - share, adjacency) + rest)
+    return _Curve(lambda e: _UP * objective_delta(main, e, adjacency, extra))
 
 
 def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:

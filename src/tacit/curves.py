@@ -137,23 +137,30 @@ def corners(event: Objective, adjacency: Adjacency) -> list[list[Corner]]:
     return [[still, Corner(others, offset, 2.0), far, Corner(2 * others, offset, 1.0)]]
 
 
-def objective_delta(event: Objective, epsilon: float, adjacency: Adjacency) -> float:
+def objective_delta(event: Objective, epsilon: float, adjacency: Adjacency, extra: float = 0.0) -> float:
     """delta(epsilon) of objective perturbation with Gaussian noise: the best sum over :func:`corners`.
+
+    ``extra`` is the mu of Gaussian releases made with it: a corner of norm m composes with it to a Gaussian mechanism
+    of ``hypot(m, extra)``, exactly.
 
     Two refinements: for two-sided slopes under replace-one the four corners have norms ``m cos`` and ``m sin`` of one
     angle, and delta is convex in m^2 while ``epsilon^2 >= m^2 + m^4/4``, so two full corners bound all four. Several
-    independent models have too many corners: their gradients' subspace gives a chi bound instead.
+    independent models have too many corners: their gradients' subspace gives a chi bound instead, and basic
+    composition.
     """
     unit = event.slope / event.scale
     left = epsilon - log_determinant(event)
     if event.outputs > 1 and event.geometry != "simplex":
         factor = 1 if adjacency == "add-remove" else 2
-        return chi_delta(factor * math.sqrt(event.outputs) * unit, left, factor * event.outputs)
-    full = 2 * unit
+        share = 8 * extra + extra**2 / 2
+        rest = gaussian_delta(extra, share) if extra else 0.0
+        mu = factor * math.sqrt(event.outputs) * unit
+        return min(1.0, chi_delta(mu, left - share, factor * event.outputs) + rest)
+    full = math.hypot(2 * unit, extra)
     if event.geometry == "two-sided" and adjacency == "replace-one" and left > 0 and left**2 >= full**2 + full**4 / 4:
-        return min(1.0, 2 * gaussian_delta(full, left))
+        return min(1.0, 2 * gaussian_delta(full, left) + 2 * gaussian_delta(extra, left))
     bounds = (
-        sum(c.count * gaussian_delta(c.norm * unit, epsilon - c.offset) for c in cases)
+        sum(c.count * gaussian_delta(math.hypot(c.norm * unit, extra), epsilon - c.offset) for c in cases)
         for cases in corners(event, adjacency)
     )
     return min(1.0, *bounds)

@@ -10,7 +10,7 @@ import pytest
 from dp_accounting import pld, rdp
 from scipy import integrate, special
 
-from tacit import accounting
+from tacit import accounting, curves
 from tacit.checks import PrivacyError
 from tacit.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
 from tacit.types import ADJACENCIES
@@ -374,3 +374,36 @@ def test_gaussian_mu_is_the_inverse_rounded_down():
         mu = accounting.gaussian_mu(epsilon, delta)
         assert accounting.gaussian_delta(mu, epsilon) <= delta
         assert accounting.gaussian_delta(1.0001 * mu, epsilon) > delta
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("geometry", ["logistic", "monotone", "two-sided", "simplex"])
+def test_objective_with_a_gaussian_release_is_the_mean_over_its_loss(geometry, adjacency):
+    """Against quadrature over the second release's loss, N(x^2/2, x^2), of the first one's own bound."""
+    event = Objective(1.0, 0.25, 4.0, 3.0, geometry, 3 if geometry == "simplex" else 1, "gaussian")
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+    for extra in (0.01, 0.1, 0.3):
+        for epsilon in (0.5, 1.0, 2.0):
+            losses = extra**2 / 2 + extra * nodes
+            # Two-sided slopes have two bounds, each for its range: the mean of the smaller is not what is composed.
+            full = 2 * event.slope / event.scale
+            wide = math.hypot(full, extra)
+            convex = (epsilon - curves.log_determinant(event)) ** 2 >= wide**2 + wide**4 / 4
+            if geometry == "two-sided" and adjacency == "replace-one" and convex:
+                left = epsilon - losses - curves.log_determinant(event)
+                values = [2 * curves.gaussian_delta(full, e) + 2 * curves.gaussian_delta(0.0, e) for e in left]
+                expected = float(weights @ values)
+            else:
+                cases = curves.corners(event, adjacency)
+                unit = event.slope / event.scale
+                expected = min(
+                    float(weights @ [
+                        sum(c.count * curves.gaussian_delta(c.norm * unit, epsilon - x - c.offset) for c in case)
+                        for x in losses
+                    ])
+                    for case in cases
+                )  # fmt: skip
+            found = curves.objective_delta(event, epsilon, adjacency, extra)
+            assert found == pytest.approx(expected, rel=2e-2, abs=1e-9)
+            assert found >= curves.objective_delta(event, epsilon, adjacency)
