@@ -38,6 +38,7 @@ WORDS: Mapping[Status | None, str] = {
 _GREY = "#8a8f96"
 _COLOURS = (*(colour for colour in pictures.PALETTE if colour != _GREY), "#6f9a2c", "#d9629c", "#a0673f", "#5b8d92")
 _PAPER_INK = "#22262b"
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _THEMES = (
     "<style>svg{color:#22262b;background:#fdfdfc}"
     "@media (prefers-color-scheme:dark){svg{color:#dfe3e7;background:#14171a}}</style>"
@@ -139,7 +140,7 @@ def _frame(axes: Any, panel: Panel, ink: str) -> None:
         axes.text(0.5, 0.5, "no value that can be drawn", ha="center", transform=axes.transAxes)
     if panel.x_scale == "log" and 1 < len(places) <= 8:
         axes.set_xticks(
-            places, [f"{place:g}" if shown else "" for place, shown in zip(places, _apart(places), strict=True)]
+            places, [_number(place) if shown else "" for place, shown in zip(places, _apart(places), strict=True)]
         )
         axes.minorticks_off()
     axes.grid(visible=True, axis="y", color=ink, alpha=0.12, linewidth=0.8)
@@ -160,6 +161,14 @@ def _limits(panel: Panel) -> tuple[float, float] | None:
     span = most - least or abs(most) or 1.0
     room = 0.04 * span
     return back(max(lowest, least - 0.35 * span) - room), back(min(highest, most + 0.35 * span) + room)
+
+
+def _number(place: float) -> str:
+    """A place on an axis: large powers of two as such, others with few digits."""
+    power = math.frexp(place)[1] - 1
+    if place >= 1024 and place == 2.0**power:
+        return f"2{str(power).translate(_RAISED)}"
+    return f"{place:.3g}"
 
 
 def _apart(places: Sequence[float]) -> list[bool]:
