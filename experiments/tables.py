@@ -120,4 +120,7 @@ def span(found: Mapping[tuple[str, str, float], float]) -> str:
 
 
 def _text(value: float | None) -> str:
-    return "not given" if value is None else f"{value:.2e}"
+    """A bound is above 0; where a formula gives less, the budget was used up before any noise, and it is refused."""
+    if value is None:
+        return "not given"
+    return f"{value:.2e}" if value > 0 else "refused"

@@ -10,6 +10,7 @@ import pytest
 from oracles import CENTRAL
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -366,3 +367,21 @@ def test_a_refit_forgets_what_another_method_left():
     model.set_params(method="objective").fit(X, y)
     assert not hasattr(model, "record_guarantee_")
     assert not hasattr(model, "perturbed_data_")
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression, LinearSVC, LinearRegression])
+def test_a_fit_that_is_interrupted_leaves_no_model_with_another_fits_guarantee(estimator, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
+    model = estimator(50.0, delta=1e-3, method="gradient", random_state=0).fit(X, y)
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tacit.mechanisms.gradient.GradientPlan, "run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(epsilon=0.05).fit(X, y)
+    assert model.guarantee_.epsilon <= 0.05  # what was spent is on record
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert not hasattr(model, "coef_")

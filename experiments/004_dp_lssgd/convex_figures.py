@@ -69,7 +69,7 @@ def check_table2(points, expected):
 def loss_cells(size):
     """Figure 3."""
     rest = {"epochs": 5, "rows": 8_000} if size.quick else {"epochs": 50, "rows": None}
-    grid = itertools.product((0.2, 0.1), (0.0, 1.0, 3.0), range(size.pick(2, 1)))
+    grid = itertools.product((0.2, 0.1), (0.0, 1.0, 3.0), range(size.pick(1, 1)))
     return [{"epsilon": e, "smoothing": s, "run": run, **rest} for e, s, run in grid]
 
 
@@ -103,12 +103,9 @@ def check_losses(points, expected):
 
 def step_cells(size):
     """Figure 4."""
-    quick = size.quick
-    rest = {"epochs": 5, "rows": 8_000} if quick else {"epochs": 50, "rows": None}
-    grid = itertools.product(
-        (0.1, 0.2), (0.0, 1.0) if quick else convex.SIGMAS,
-        (0.5, 1.5, 3.0), range(size.pick(1, 1)),
-    )  # fmt: skip
+    rest = {"epochs": 5, "rows": 8_000} if size.quick else {"epochs": 20, "rows": None}
+    sigmas = (0.0, 1.0) if size.quick else (0.0, 1.0, 3.0)
+    grid = itertools.product((0.1, 0.2), sigmas, (0.5, 1.5, 3.0), range(size.pick(1, 1)))
     return [{"epsilon": e, "smoothing": s, "a": a, "run": run, **rest} for e, s, a, run in grid]
 
 

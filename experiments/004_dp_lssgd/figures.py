@@ -46,13 +46,13 @@ PAPER = Paper(
         Figure(
             "figure3", "Training and validation losses",
             "With smoothing the losses fall faster, end lower and vary less.",
-            f"{LOGISTIC} Steps 1/t, two runs.",
+            f"{LOGISTIC} Steps 1/t, one run.",
             convex_figures.loss_cells, convex.losses, convex_figures.show_losses, convex_figures.check_losses,
             needs=("mnist",),
         ),
         Figure(
             "figure4", "Step sizes a/t", "Smoothing helps at every step size.",
-            f"{LOGISTIC} Steps a/t, test accuracy, one run. Quick: two σ.",
+            f"{LOGISTIC} Steps a/t, test accuracy after 20 epochs, one run. Quick: two σ.",
             convex_figures.step_cells, convex.step_sizes, convex_figures.show_steps, convex_figures.check_steps,
             needs=("mnist",),
         ),

@@ -83,6 +83,8 @@ def _fit(options: argparse.Namespace) -> int:
     _check_place(options.out)
     if options.report:
         _check_place(options.report, "--report")
+        same = Path(options.report).resolve() == Path(options.out).resolve()
+        check(not same, "--out and --report name one file. Give two names.")
     schema, target = _declared(options)
     say = _progress(options)
     if options.seed is not None:

@@ -107,6 +107,12 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
         return validate_data(self, X, reset=False, **_ROWS)
 
     def _records(self, X: Any, y: Any) -> Any:
+        """The records of a new fit. An earlier model goes first: a fit that ends early leaves none, only what it spent.
+
+        Otherwise the old coefficients would stand beside the new guarantee.
+        """
+        for name in ("coef_", "intercept_"):
+            self.__dict__.pop(name, None)
         try:
             return validate_data(self, X, y, **_ROWS)
         except ValueError as error:

@@ -280,7 +280,7 @@ def _labels(values: Any) -> np.ndarray[Any, np.dtype[Any]]:
 
 def _numeric(event: Any) -> bool:
     """Whether every number of an event is written as a number; words are checked by the event itself."""
-    words = {"kind", "noise", "geometry"}
+    words = {"kind", "noise", "geometry", "reference"}
     return all(
         _numeric(value) if isinstance(value, dict) else key in words or value is None or type(value) in (int, float)
         for key, value in event.items()

@@ -106,19 +106,26 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     """The theorem's status, unless the price of the very events exceeds the budget.
 
     Then the paper's promise is refuted where the price is exact (Gaussian releases), or where an audit measured more
-    than was promised; where the price is only an upper bound, the promise is no more than claimed. Both warn.
+    than was promised; where the price is only an upper bound, or the theorem is neither proven nor refuted, the
+    promise is no more than claimed. Both warn.
     """
     if not plan.events:
         return "proven"
     price = accounting.epsilon(plan.events, budget.delta, budget.adjacency)
     row = THEOREMS[plan.theorem]
     fits = price <= budget.epsilon * (1 + 1e-6)
-    if fits and row.status != "refuted":
-        return row.status
+    if fits and row.status == "proven":
+        return "proven"
     asked = f"epsilon={budget.epsilon:g} under {budget.adjacency} neighbours"
     status: Status = "refuted"
-    if fits:
-        words = f"does not give {asked}; audits measured more (docs page {row.page!r}). Use a proven method."
+    if fits and row.status == "claimed":
+        status = "claimed"
+        words = f"is said to give {asked}; we can neither prove nor refute it (docs page {row.page!r})."
+    elif fits:
+        words = (
+            f"is not known to give {asked}: audits measured more than its theorem promises (docs page {row.page!r}). "
+            "Use a proven method."
+        )
     elif all(isinstance(event, Gaussian) for event in plan.events):
         words = f"does not give {asked}; what is released costs epsilon={price:.4g}. Use calibration='proven'."
     else:

@@ -71,6 +71,8 @@ class Guarantee:
             refuse(f"The released events cost epsilon={price:.6g}, more than the stated {self.epsilon:.6g}.")
         if self.status != row.status:
             refuse(f"The status says {self.status!r}, but the theorem it rests on is {row.status!r}.")
+        if any(isinstance(event, events.Claimed) for event in self.events) and self.status != "refuted":
+            refuse("This guarantee repeats what a paper claims; there is no recorded noise to compute it from.")
         if self.status == "refuted":
             refuse("This guarantee is refuted: the paper it follows promises more than its noise gives.")
         return price

@@ -38,7 +38,8 @@ def rounding_slack(facts: Facts) -> float:
     Two neighbouring sums are computed with n terms each; every term carries a relative error of at most (d + 64) u,
     the sum over a block of m rows at most m u, the sum over n/m blocks at most (n/m) u, each relative to the n terms
     of norm at most ``clip``. So the difference of the computed sums exceeds that of the exact ones by at most ``2 n
-    (d + m + n/m + 64) u clip`` with u = 2**-53, in whatever order the rows are added.
+    (d + m + n/m + 64) u clip`` with u = 2**-53, in whatever order the rows are added. The rounding of a prediction is
+    within this while predictions stay below a million, far above what any run here reaches.
     """
     n, m = facts.records, min(facts.records, block_rows(facts.features))
     return 2.0 * n * (facts.features + m + n / m + 64) * 2.0**-53

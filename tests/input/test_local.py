@@ -245,3 +245,25 @@ def test_kang_2020_is_refuted_by_an_attack(shared):
     low = beta.ppf(0.0125, hits, trials - hits + 1)
     high = 1 - beta.ppf(0.0125, trials - alarms, alarms + 1)
     assert math.log((low - delta) / high) > 1.0
+
+
+@pytest.mark.parametrize("epsilon", [130.0, 3000.0])
+def test_coins_that_would_never_come_up_are_not_promised(epsilon):
+    """A chance below 2**-53 cannot be drawn; the label's epsilon stays where it can, and its rounding is paid for."""
+    facts = Problem(_records(*blobs(300)), Logistic()).facts
+    plan = LocalPerturbation().calibrate(Budget(epsilon, 1e-5), facts, None, "proven")
+    (coin,) = (event for event in plan.record_events if isinstance(event, Response))
+    assert plan.label_epsilon <= 20 < coin.epsilon < 20.001
+    plan = DuchiSgd().calibrate(Budget(epsilon, 0.0), facts, None, "proven")
+    assert plan.epsilon < plan.events[0].epsilon <= 20
+    small = DuchiSgd().calibrate(Budget(1.0, 0.0), facts, None, "proven")
+    assert small.epsilon < small.events[0].epsilon <= 1.0
+
+
+def test_a_papers_word_is_not_verified():
+    X, y = blobs(300)
+    with pytest.warns(RefutedWarning, match="neither prove nor refute"):
+        model = LogisticRegression(1.0, delta=1e-3, method="input", calibration="paper", classes=[-1, 1]).fit(X, y)
+    assert model.guarantee_.status == "claimed"
+    with pytest.raises(PrivacyError, match="repeats what a paper claims"):
+        model.guarantee_.verify()

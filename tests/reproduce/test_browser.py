@@ -1,6 +1,7 @@
 """The report in a real browser: no error, every figure drawn, nothing wider than a phone, readable in light and dark.
 
-``TACIT_REPORT`` names a report that is looked at too: the one that continuous integration has just made.
+The report that is kept with the documentation is looked at too, and the one that ``TACIT_REPORT`` names: that which
+continuous integration has just made.
 """
 
 import html
@@ -14,6 +15,7 @@ from pathlib import Path
 import fakes
 import pytest
 
+KEPT = Path(__file__).parents[2] / "docs" / "reproduced" / "report.html"
 pytest.importorskip("matplotlib", reason="pictures need the extra 'plot': pip install 'tacit[plot]'")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -58,9 +60,9 @@ def report(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reports(report):
-    """The small report, and the one that TACIT_REPORT names."""
+    """The small report, the one that is kept, and the one that TACIT_REPORT names."""
     given = os.environ.get("TACIT_REPORT")
-    return [report, *([Path(given)] if given else [])]
+    return [report, KEPT, *([Path(given)] if given else [])]
 
 
 def look(page, folder, size="desktop", scheme="light"):

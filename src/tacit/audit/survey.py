@@ -177,8 +177,8 @@ def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
     """The table of the documentation."""
     head = (
         f"Measured by `tacit audit --all` of Tacit {__version__} on {datetime.date.today().isoformat()}: claimed "
-        f"epsilon = {claimed.epsilon:g}, delta = {claimed.delta:g} (0 for the pure methods), bounds at "
-        f"{100 * confidence:g}% confidence.\n"
+        f"epsilon = {claimed.epsilon:g}, delta = {claimed.delta:g} (0 for the pure methods); every bound "
+        f"at {100 * confidence:g}% confidence, and the largest of a method's (up to five) is shown.\n"
     )
     lines = [
         head,

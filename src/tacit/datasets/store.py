@@ -20,7 +20,16 @@ from pathlib import Path, PurePosixPath
 from tacit.checks import check
 from tacit.datasets.download import DownloadError, download
 
-_BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError)
+_BROKEN = (
+    OSError,
+    EOFError,
+    zlib.error,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    NotImplementedError,
+    RuntimeError,
+    KeyError,
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ def data_folders() -> list[Path]:
     if os.environ.get("TACIT_DATA"):
         return [Path(os.environ["TACIT_DATA"])]
     shared = Path("shared", "data")
-    return [Path.cwd().parent / shared, Path(__file__).resolve().parents[4] / shared]
+    return [Path.cwd().parent / shared, *(folder / shared for folder in Path(__file__).resolve().parents[4:5])]
 
 
 def cache_folder() -> Path:

@@ -31,6 +31,13 @@ from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 FAR = 1e12
 """A clip that no perturbed row reaches: training on perturbed records is post-processing and needs none."""
 CLASSES = ("logistic", "huber-hinge")
+MOST = 20.0
+"""The largest epsilon of a coin: random numbers are multiples of 2**-53, and a rarer event would never come up."""
+
+
+def response(epsilon: float) -> Response:
+    """A coin of this epsilon as it is thrown: its chance is a multiple of 2**-53, so it costs a hair more."""
+    return Response(epsilon + 2.0**-50 * math.exp(epsilon))
 
 
 @dataclass(frozen=True)
@@ -120,13 +127,13 @@ class LocalPerturbation:
         _only_replace(budget)
         check(budget.delta > 0, "Local perturbation adds Gaussian noise: it needs delta > 0.")
         local, local_delta = self._local(budget, facts.records)
-        label = self.label_share * local
+        label = min(self.label_share * local, MOST)
         reach = math.sqrt(facts.radius**2 - facts.constant**2)
         columns = facts.features - int(facts.intercept)
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = grid_slack(scale, columns)
-            return Gaussian(Sensitivity(None, 2 * reach + slack), scale), Response(label)
+            return Gaussian(Sensitivity(None, 2 * reach + slack), scale), response(label)
 
         scale = smallest_scale(released, Budget(local, local_delta), guess=reach)
         record = released(scale)
@@ -239,8 +246,10 @@ class DuchiSgd:
     ) -> DuchiPlan:
         """Everyone answers once with the whole epsilon."""
         _only_replace(budget)
-        released: tuple[Event, ...] = (Response(budget.epsilon),) if budget.private else ()
+        own = min(budget.epsilon, MOST) if budget.private else math.inf
+        own -= 2.0**-49 * math.exp(own) if budget.private else 0.0
+        released: tuple[Event, ...] = (response(own),) if budget.private else ()
         batches = max(1, min(self.batches, facts.records))
         words = (f"{batches} steps, every contributor answers once", f"weights within {self.radius:g}")
         slope = facts.radius * facts.loss.lipschitz
-        return DuchiPlan(budget.epsilon, self.radius / facts.radius, slope, batches, released, released, words)
+        return DuchiPlan(own, self.radius / facts.radius, slope, batches, released, released, words)

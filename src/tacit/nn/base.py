@@ -33,7 +33,8 @@ class NetworkFace(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _declare(self) -> None:
-        """The label set must be declared (``classes``)."""
+        """The label set must be declared (``classes``). An earlier network goes: it has not the new guarantee."""
+        self.__dict__.pop("network_", None)
         check(self.classes is not None, "Expected classes: the set of labels is public and declared, not read from y.")
         self.classes_ = np.unique(np.asarray(self.classes))
         check(len(self.classes_) >= 2, "Expected at least two classes.")

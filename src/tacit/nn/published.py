@@ -88,7 +88,9 @@ class PublishedMLPClassifier(NetworkFace):
     * *w_t* is the spectral norm, by power iteration.
 
     Fitted: ``network_``, ``classes_``, ``guarantee_``; ``noiseless_`` (fraction of steps without noise) of the last
-    two; ``perturbed_data_`` (rows and labels) of all but 'pidp-sgd'. Edges: at epsilon = inf nothing is perturbed.
+    two; ``perturbed_data_`` (rows and labels) of all but 'pidp-sgd'. That of 'pi-dbdp-erm' holds rows that were never
+    picked, or picked without noise, as they are: NOT PRIVATE, as printed (line 18). Edges: at epsilon = inf nothing is
+    perturbed.
     """
 
     method: PublishedMethod
