@@ -13,7 +13,7 @@ from tacit.mechanisms import PublishedInput
 from tacit.reproduce.figure import Figure, Finding, Paper, Point
 
 EPSILONS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.25)
-FEWER = (0.01, 0.05, 0.1, 0.2, 0.25)
+FEWER = (0.01, 0.1, 0.25)
 QUICK = (0.01, 0.1, 0.25)
 OURS = "input perturbation, own noise"
 SHARED = "input perturbation, one draw for all"
@@ -65,7 +65,7 @@ NETWORK_ABOUT = (
     "perturbation of a network rest on no theorem (they need a convex loss), and Bassily et al. set noise for n^2 "
     "steps: all three are left out. Gradient perturbation is DP-SGD: over all records, as Wang et al. have it, "
     "the steps that can be afforded do not train a network. L* is a network trained without privacy, so a gap can be "
-    "negative. 5 epsilons, 3 seeds."
+    "negative. 3 epsilons, 3 seeds."
 )
 
 

@@ -69,7 +69,7 @@ def check_table2(points, expected):
 def loss_cells(size):
     """Figure 3."""
     rest = {"epochs": 5, "rows": 8_000} if size.quick else {"epochs": 50, "rows": None}
-    grid = itertools.product((0.2, 0.1), (0.0, 1.0, 3.0), range(size.pick(1, 1)))
+    grid = itertools.product((0.2, 0.1), (0.0, 1.0, 3.0), range(size.pick(3, 1)))
     return [{"epsilon": e, "smoothing": s, "run": run, **rest} for e, s, run in grid]
 
 

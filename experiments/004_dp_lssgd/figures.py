@@ -46,7 +46,7 @@ PAPER = Paper(
         Figure(
             "figure3", "Training and validation losses",
             "With smoothing the losses fall faster, end lower and vary less.",
-            f"{LOGISTIC} Steps 1/t, one run.",
+            f"{LOGISTIC} Steps 1/t, three runs.",
             convex_figures.loss_cells, convex.losses, convex_figures.show_losses, convex_figures.check_losses,
             needs=("mnist",),
         ),
