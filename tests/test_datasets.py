@@ -288,6 +288,7 @@ PLACE = "breast-cancer-wisconsin.data"
         ("breast+cancer+wisconsin+original.zip", zipped(**{f"deep__{PLACE}": LINE})),
         ("breast+cancer+wisconsin+original.zip", zipped(inner_dot_zip=zipped(**{f"{PLACE}.gz": gzip.compress(LINE)}))),
     ],
+    ids=["plain", "gzip", "gzip-unnamed", "zip", "zip-deep", "zip-in-zip"],  # archives hold the time: no names of tests
 )
 def test_a_file_is_read_from_any_container(tmp_path, monkeypatch, name, content):
     folder = tmp_path / "breast_cancer_wisconsin_original"
