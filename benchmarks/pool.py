@@ -1,13 +1,12 @@
 """Jobs on several processes, one thread of linear algebra each, with progress on stderr."""
 
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from tacit.reproduce.runner import one_thread
 
 
 def progress(text: str) -> None:
@@ -18,9 +17,7 @@ def progress(text: str) -> None:
 def each(function: Callable[..., dict], jobs: Iterable[tuple], workers: int, title: str) -> Iterator[dict]:
     """Results of ``function(*job)`` as they come."""
     jobs = list(jobs)
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))  # read by the libraries of the new processes when they load
-    try:
+    with one_thread():
         executor = ProcessPoolExecutor(max(1, workers), mp_context=multiprocessing.get_context("spawn"))
         try:
             futures = [executor.submit(function, *job) for job in jobs]
@@ -30,12 +27,6 @@ def each(function: Callable[..., dict], jobs: Iterable[tuple], workers: int, tit
                 yield row
         finally:
             executor.shutdown(cancel_futures=True)
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _words(row: dict) -> str:

@@ -1,29 +1,13 @@
 """Figures of Fukuchi et al. 2017: one small cell of each, and what is drawn and checked."""
 
-from pathlib import Path
-
 import pytest
+from one_paper import OnePaper
 
 from tacit.reproduce.cells import grid
 from tacit.reproduce.figure import Panel, Size, Table
-from tacit.reproduce.papers import load, why_left_out
 
-SOURCE = load(Path(__file__).parents[2] / "experiments" / "001_input_perturbation")
-
-
-def measured(name, **settings):
-    figure = SOURCE.figure(name)
-    left_out = why_left_out(SOURCE, figure)
-    if left_out:
-        pytest.skip(left_out)
-    with SOURCE.entered():
-        return [{**settings, **point} for point in figure.measure(**settings)]
-
-
-def outcome(name, points):
-    figure = SOURCE.figure(name)
-    with SOURCE.entered():
-        return figure.show(points), figure.check(points, SOURCE.expected)
+PAPER = OnePaper("001_input_perturbation")
+SOURCE, measured, outcome = PAPER.source, PAPER.measured, PAPER.outcome
 
 
 def mean(points, **where):

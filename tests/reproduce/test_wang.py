@@ -1,31 +1,16 @@
 """Figures of Wang et al. 2020 (DP-LSSGD): one small cell of each, and what is drawn and checked."""
 
 import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
+from one_paper import OnePaper
 
 from tacit.reproduce.cells import grid
 from tacit.reproduce.figure import Panel, Size, Table
-from tacit.reproduce.papers import load, why_left_out
 
-SOURCE = load(Path(__file__).parents[2] / "experiments" / "004_dp_lssgd")
-
-
-def measured(name, **settings):
-    figure = SOURCE.figure(name)
-    left_out = why_left_out(SOURCE, figure)
-    if left_out:
-        pytest.skip(left_out)
-    with SOURCE.entered():
-        return [{**settings, **point} for point in figure.measure(**settings)]
-
-
-def outcome(name, points):
-    figure = SOURCE.figure(name)
-    with SOURCE.entered():
-        return figure.show(points), figure.check(points, SOURCE.expected)
+PAPER = OnePaper("004_dp_lssgd")
+SOURCE, measured, outcome = PAPER.source, PAPER.measured, PAPER.outcome
 
 
 @pytest.mark.parametrize(("name", "letter"), [("table3", "gamma"), ("table4", "beta")])

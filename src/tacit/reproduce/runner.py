@@ -79,7 +79,7 @@ class _Worker:
 
     def give(self, cell: Cell) -> None:
         if self._process.pid is None:
-            with _one_thread():
+            with one_thread():
                 self._process.start()
             self._there.close()  # the other end is the worker's alone: when it dies, this end is told
         self._cell, self._since = cell, time.monotonic()
@@ -108,8 +108,8 @@ class _Worker:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Read by the libraries of a new process when they load."""
+def one_thread() -> Iterator[None]:
+    """New processes get one thread of linear algebra each: their libraries read this when they load."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
