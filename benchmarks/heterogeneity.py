@@ -146,7 +146,7 @@ def shrinking(seeds, quick):
         y = np.clip(y + noise * y.std() * rng.normal(size=2 * n), -1, 1)
 
         def error(method, X=X, y=y, epsilon=epsilon):
-            model = tacit.LinearRegression(epsilon, delta=1e-5, method=method, fit_intercept=False)
+            model = tacit.LinearRegression(epsilon, delta=1e-5, method=method, fit_intercept=False, target_bound=1.0)
             fits = [model.set_params(random_state=s).fit(X[:n], y[:n]).predict(X[n:]) for s in range(seeds)]
             return float(np.mean([np.sqrt(np.mean((f - y[n:]) ** 2)) for f in fits]) / y.std())
 

@@ -304,7 +304,11 @@ def test_toml_json_and_dict_are_one_schema(tmp_path):
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA.to_dict()), encoding="utf-8")
     assert Schema.load(tmp_path / "schema.toml") == SCHEMA
     assert Schema.load(str(tmp_path / "schema.json")) == SCHEMA
-    assert SCHEMA.to_dict() == {**ENTRIES, "layout": "auto"}
+    assert SCHEMA.to_dict() == {**ENTRIES, "columns": [list(e) for e in ENTRIES["columns"].items()], "layout": "auto"}
+    assert Schema.from_dict(SCHEMA.to_dict()) == SCHEMA
+    for broken in ([["age"]], ["age"], [[1, {}]], 3, [["age", {"lower": 0, "upper": 1}]] * 2):
+        with pytest.raises(ValueError, match=r"columns of the schema|only once"):
+            Schema.from_dict({**ENTRIES, "columns": broken})
     assert [column.name for column in SCHEMA.columns] == ["age", "gain", "work"]
     bounded = Schema((Number("a", 0, 1),), Target("y", lower=-1.0, upper=2.5))
     assert Schema.from_dict(bounded.to_dict()) == bounded
@@ -440,3 +444,39 @@ def test_the_layout_follows_the_target_unless_it_is_named():
     assert Schema(columns, layout="box").boxed
     with pytest.raises(ValueError, match="layout"):
         Schema(columns, layout="other")
+
+
+READABLE = Schema((Number("a", 0, 9), Number("b", 0, 9), Category("c", ("x",))), missing=("?", "99"))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1", " 2 ", "", "?", " ? ", None, math.nan, "nan", "99", "inf", b"3", 4],
+        np.array([1.0, math.nan]),
+        [None, "", "?"],
+    ],
+)
+def test_readable_and_missing_cells_are_not_complained_about(cells):
+    table = {"a": cells, "b": [1] * len(cells), "c": [SECRET] * len(cells)}
+    assert READABLE.check_readable(table, every=True) == ()
+
+
+@pytest.mark.parametrize("cell", ["27,5", "63 years", f"{SECRET}!", "1.2.3", b"4 kg"])
+def test_text_that_is_no_number_is_named_by_its_column(cell):
+    table = {"a": ["1", cell, ""], "b": [2] * 3, "c": ["x"] * 3}
+    assert READABLE.check_readable(table) == ("a",)
+    assert READABLE.encode(table)[1, 0] == READABLE.encode(table)[2, 0]  # it counts as missing
+    for every, column in ((True, ["1", cell, ""]), (False, [cell, "", None])):
+        with pytest.raises(ValueError, match=r"Column 'a' has .*decimal comma") as error:
+            READABLE.check_readable({**table, "a": column}, every=every)
+        assert str(cell) not in str(error.value)
+
+
+def test_a_missing_label_is_called_missing():
+    for target, cells in (
+        (Target("y", classes=("a", "b")), ["a", ""]), (Target("y", classes=("a", "b")), ["a", "?"]),
+        (Target("y", classes=(0, 1)), [0, math.nan]), (Target("y", lower=0, upper=1), [0.5, ""]),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"has (a )?missing (label|numbers); remove those rows"):
+            Schema((Number("a", 0, 1),), target, missing=("?",)).encode_target({"y": cells})

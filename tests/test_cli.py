@@ -177,7 +177,10 @@ def test_progress_only_when_asked_for(folder: Path, capsys: pytest.CaptureFixtur
         ("fit data.csv --epsilon 1 --out model.json --target wage --classes a,b", "no column 'wage'"),
         ("fit data.csv --epsilon 1 --out model.json --target income --classes <=50K,>50K", "Column 'age' has cells"),
         ("fit data.csv --epsilon 1 --out model.json --target job --classes clerk,miner", "label outside classes"),
-        ("fit data.csv --epsilon 1 --out model.json --target job --target-bounds 0 1", "missing or unreadable numbers"),
+        ("fit data.csv --epsilon 1 --out model.json --target job --target-bounds 0 1", "cells that are not numbers"),
+        ("fit data.csv --epsilon 1 --out model.json --schema schema.toml --delta 0", "'objective-chaudhuri-2011'"),
+        ("fit data.csv --epsilon 1 --out model.json --schema schema.toml --method objective --delta 0", "pure method"),
+        ("predict schema.toml data.csv --keep name", "not readable JSON"),
         ("predict schema.toml data.csv", "not readable JSON"),
     ],
 )  # fmt: skip
@@ -204,7 +207,11 @@ def test_errors_are_one_sentence_and_nothing_is_written(
         (b'age,job,income\n1,"' + b"x" * 2_000_000 + b'",a\n', "not a readable CSV file"),
         (f"age,job,income\n1,clerk,{SECRET}\n".encode(), "label outside classes"),
         (b"job,income\nclerk,>50K\n", "lacks the columns ['age']"),
-        (b"age,job,income\n", "0 sample"),
+        (b"age,job,income\n", "data.csv has no rows"),
+        (b"age;job;income\n30;clerk;>50K\n", "Is the separator ';'?"),
+        (b"age\tjob\tincome\n30\tclerk\t>50K\n", "Is the separator a tab?"),
+        (b"age,job,income\n30,clerk,?\n", "has a missing label"),
+        (b'age,job,income\n"27,5",clerk,>50K\n?,clerk,>50K\n', "Column 'age' has no cell that is a number"),
         (b"age,job,income\n1,clerk,>50K\n", None),
     ],
 )
@@ -298,3 +305,105 @@ def test_help_and_usage_errors_are_argparse(capsys: pytest.CaptureFixture[str]) 
             main(line.split())
         assert caught.value.code == code
     assert "No accuracy is printed" in " ".join(capsys.readouterr().out.split())
+
+
+# --- cells that say something and are no numbers --------------------------------------------------------------------
+def test_some_unreadable_cells_are_said_without_quoting_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (folder / "data.csv").read_text().splitlines()
+    (folder / "mixed.csv").write_text("\n".join([*rows, f'"27,5",clerk,{SECRET},>50K', "63 years,clerk,1,>50K"]))
+    said = "WARNING: some cells of 'age' are not numbers and count as missing (NOT PRIVATE"
+    code, _, err = run(capsys, FIT.replace("data.csv", "mixed.csv"))
+    assert code == 0
+    assert err.startswith(said)
+    assert err.count("\n") == 1
+    assert "27" not in err
+    assert "63" not in err
+    code, _, err = run(capsys, "predict model.json mixed.csv")
+    assert code == 0
+    assert err.startswith(said)
+    assert run(capsys, "predict model.json data.csv")[2] == ""  # '?' and empty cells are declared as missing
+
+    (folder / "commas.csv").write_text('age,job\n"27,5",clerk\n"31,0",miner\n,clerk\n')
+    code, out, err = run(capsys, "predict model.json commas.csv")
+    assert (code, out) == (2, "")
+    assert "Column 'age' has no cell that is a number. Is there a decimal comma" in err
+    assert "31" not in err
+    (folder / "empty.csv").write_text("age,job\n,clerk\n?,miner\n")
+    assert run(capsys, "predict model.json empty.csv")[::2] == (0, "")
+    (folder / "header.csv").write_text("age,job\n")
+    assert run(capsys, "predict model.json header.csv")[::2] == (2, "tacit: header.csv has no rows.\n")
+
+
+def test_one_person_s_unreadable_cell_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = "protocol --schema schema.toml --epsilon 2 --delta 1e-3 --cohort 100 --out p.json"
+    assert run(capsys, command)[0] == 0
+    (folder / "mine.csv").write_text(f"age,job,income\n{SECRET} years,clerk,>50K\n40,clerk,>50K\n")
+    code, _, err = run(capsys, "contribute mine.csv --protocol p.json --out s.jsonl")
+    assert code == 2
+    assert "Column 'age' has a cell that is not a number. Is there a decimal comma" in err
+    assert SECRET not in err
+    assert not (folder / "s.jsonl").exists()
+    (folder / "mine.csv").write_text("age,job,income\n,clerk,>50K\n40,clerk,>50K\n")
+    assert run(capsys, "contribute mine.csv --protocol p.json --out s.jsonl")[0] == 0
+
+
+# --- what goes beside a prediction, and beside a guarantee ----------------------------------------------------------
+def test_predictions_keep_a_column_to_join_by(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, FIT)
+    plain = run(capsys, "predict model.json data.csv")[1].split()
+    code, out, _ = run(capsys, "predict model.json data.csv --keep hours --keep job --keep hours")
+    assert code == 0
+    rows = list(csv.reader(out.splitlines()))
+    assert rows[0] == ["hours", "job", "prediction"]
+    assert [row[2] for row in rows] == plain
+    table = tables.read_table(folder / "data.csv")
+    assert [row[0] for row in rows[1:]] == list(table["hours"])
+    assert [row[1] for row in rows[1:]] == list(table["job"])
+    code, out, err = run(capsys, "predict model.json data.csv --keep wage")
+    assert (code, out) == (2, "")
+    assert "lacks the columns ['wage'] of --keep" in err
+
+
+def test_a_kept_column_of_parquet_is_not_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    run(capsys, FIT)
+    names = arrow.array([7, None, 9007199254740993])
+    parquet.write_table(arrow.table({"age": [20, 30, 40], "job": ["clerk"] * 3, "name": names}), folder / "t.parquet")
+    out = run(capsys, "predict model.json t.parquet --keep name")[1]
+    assert [row.split(",")[0] for row in out.splitlines()] == ["name", "7", "", "9007199254740993"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [("--delta 1e-4", ()), ("--delta 0.1", ("delta is above 1/n",)),
+     ("--epsilon 20 --delta 0.1", ("epsilon is above 10", "delta is above 1/n"))],
+)  # fmt: skip
+def test_weak_numbers_are_noted(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: str, words: tuple[str, ...]
+) -> None:
+    code, out, err = run(capsys, f"{FIT} {options}")
+    assert code == 0
+    assert [line.startswith(f"NOTE: {word}") for line, word in zip(err.splitlines(), words, strict=True)] == [
+        True for _ in words
+    ]
+    assert ("NOTE" in out) == bool(words)
+    assert all(word in out for word in words)
+    assert ("NOTE" in run(capsys, "verify model.json")[1]) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("method", "how"),
+    [("input-kang-2020", "PublishedInput('input-kang-2020', constant=...)"),
+     ("dbdp-erm", "PublishedInput('dbdp-erm', constant=...)"), ("pi-dbdp-erm", "PiDbdpErm(constant=...)"),
+     ("pidp-sgd", "PidpSgd(constant=..., contribution_constant=...)")],
+)  # fmt: skip
+@pytest.mark.parametrize("calibration", ["paper", "proven"])
+def test_methods_with_an_open_constant_are_objects(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: str, how: str, calibration: str
+) -> None:
+    code, _, err = run(capsys, f"{FIT} --method {method} --calibration {calibration}")
+    assert code == 2
+    assert f"runs from Python only, as an object: method={how}, calibration='paper'" in err
+    assert "REFUTED" in err

@@ -294,3 +294,13 @@ def test_truncated_and_oversized_files_are_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("tacit.files.LARGEST", len(whole) - 1)
     with pytest.raises(PrivacyError, match="larger than"):
         read_json(path)
+
+
+@pytest.mark.filterwarnings("ignore:No target_bound was given")
+def test_a_regression_without_a_declared_bound_comes_back(tmp_path: Path) -> None:
+    X = rows()
+    model = LinearRegression(2.0).fit(X, 9 * X[:, 0])
+    save(model, tmp_path / "model.json")
+    again, _ = load(tmp_path / "model.json")
+    assert again.target_bound is None
+    assert np.array_equal(again.predict(X), model.predict(X))

@@ -139,8 +139,8 @@ def test_objective_replay(kind, method, adjacency, rng, monkeypatch):
     """The linear term and the tolerance are the same on neighbours, and the minimisers are as near as they must be."""
     seen, true_certified = [], objective_module.certified
 
-    def watched(problem, tau):
-        weights = true_certified(problem, tau)
+    def watched(problem, tau, slack):
+        weights = true_certified(problem, tau, slack)
         seen.append((problem.linear, tau, problem.regularization, weights))
         gap = np.linalg.norm(problem.gradient(weights))
         assert gap <= 2 * tau + 1e-12, "the solver stopped early"

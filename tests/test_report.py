@@ -191,13 +191,21 @@ def test_a_model_with_individual_accounting_shows_the_histogram_to_the_curator(t
     assert max(map(float, longest)) == 1.0  # the fullest cell has the full bar
 
 
+def test_a_guarantee_wraps_on_a_phone(tmp_path: Path) -> None:
+    write_report(tmp_path / "r.html", "t")
+    text, _ = checked(tmp_path / "r.html")
+    (narrow,) = re.findall(r"@media \(max-width: 40rem\) (.*)", text)
+    assert "pre { white-space: pre-wrap;" in narrow
+
+
 def test_models_without_accounts_have_a_page_without_them(tmp_path: Path) -> None:
     X = np.random.default_rng(3).normal(size=(300, 2))
     model = LogisticRegression(1.0, method="input").fit(X, X[:, 0] > 0)
     write_model_report(tmp_path / "r.html", model, "mine")
     text, checker = checked(tmp_path / "r.html")
     assert CURATOR[:11] not in text
-    assert "own epsilon" not in text
+    assert "own epsilon</th>" not in text
+    assert "only with method &#x27;individual&#x27;" in text
     assert checker.tags.count("details") == 2  # the guarantee of the model and that of one record
     assert "as it leaves its owner" in text
 

@@ -46,7 +46,7 @@ def check_regression(points, expected):
         place, end = f"epsilon = {epsilon:g}, {kind} noise", power_of_two(last)
         found.append(Finding(
             f"RMSE of Input approaches the non-private one as n grows ({place}).",
-            _judged(*_steps(plain), 0.0),
+            _falls(plain),
             f"Above the non-private by {_percent(plain[first])} at {power_of_two(first)}, {_percent(plain[last])} at "
             f"{end}.",
         ))  # fmt: skip
@@ -104,18 +104,16 @@ def _difference(points, epsilon, n, one, other, relative=True):
     return (means[0] - means[1]) / scale, 2 * math.hypot(*errors) / scale
 
 
-def _steps(differences):
-    """The largest rise from one size to the next, and its two standard errors."""
-    rises = [
-        (b[0] - a[0], math.hypot(a[1], b[1]))
-        for a, b in itertools.pairwise(differences[n] for n in sorted(differences))
-    ]
-    return max(rises, key=lambda rise: rise[0] - rise[1])
+def _falls(differences):
+    """Clearly lower at the largest size than at the smallest, and nowhere clearly higher than at the size before."""
+    along = [differences[n] for n in sorted(differences)]
+    rises = [(b[0] - a[0], math.hypot(a[1], b[1])) for a, b in (*itertools.pairwise(along), (along[0], along[-1]))]
+    return False if any(rise > half for rise, half in rises) else _judged(*rises[-1], 0.0)
 
 
 def _judged(value, half, limit):
-    """At most the limit, above it, or too near to tell."""
-    return None if abs(value - limit) <= half and value > limit else value <= limit
+    """At most the limit, above it, or nearer to it than the band: then nobody can tell, on whichever side it is."""
+    return None if abs(value - limit) <= half else value <= limit
 
 
 def _percent(pair):

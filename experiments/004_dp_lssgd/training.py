@@ -15,7 +15,7 @@ from network import name_of
 from tacit import accounting, datasets
 from tacit.mechanisms import Poisson
 from tacit.nn import CNNClassifier, cifar_network, mnist_network, smooth
-from tacit.nn.train import ROUNDING, NetworkPlan, train
+from tacit.nn.train import NetworkPlan, rounding, train
 from tacit.noise import SeededSource, grid_slack
 from tacit.theorems import THEOREMS
 
@@ -46,15 +46,16 @@ def plan_of(records, size, batch, epochs, clip, noise_multiplier):
     """The public plan of a run with this noise multiplier."""
     sampler, steps = Poisson(min(1.0, batch / records)), max(1, round(epochs * records / batch))
     scale = noise_multiplier * clip
-    slack = ROUNDING * clip * max(1.0, 1.25 * batch) + (grid_slack(scale, size) if scale else 0.0)
+    slack = rounding(clip, records) + (grid_slack(scale, size) if scale else 0.0)
     return NetworkPlan(sampler, steps, clip, scale, sampler.expected(records, steps), slack)
 
 
 def score(network, images, labels):
     """Accuracy in percent."""
+    kind = next(network.parameters()).dtype
     with torch.no_grad():
         right = sum(
-            int((network(part).argmax(dim=1) == truth).sum())
+            int((network(part.to(kind)).argmax(dim=1) == truth).sum())
             for part, truth in zip(images.split(2_000), labels.split(2_000), strict=True)
         )
     return 100 * right / len(labels)

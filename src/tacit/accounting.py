@@ -70,6 +70,9 @@ __all__ = [
 
 _UP = 1.0 + 1e-9
 _HIGHEST = 1e6
+_LOST = 64 * 2.0**-53
+"""Added to delta for every sampled step: what the Fourier transforms of a numerical composition may lose. Measured
+where the truth is known (rate 1): at most 2**-53 a step, which is a wrong delta from 1e-10 downwards."""
 
 
 @dataclass(frozen=True)
@@ -168,14 +171,17 @@ def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
         )
         total = total.compose(one.self_compose(event.count))
     plain = _gdp(unsampled)
+    lost = _LOST * sum(event.count for event in events if isinstance(event, Gaussian | PoissonGaussian))
 
     def delta_of(epsilon: float) -> float:
         with np.errstate(over="ignore"):
-            return min(plain.delta(epsilon), float(total.get_delta_for_epsilon(epsilon)))
+            return min(plain.delta(epsilon), float(total.get_delta_for_epsilon(epsilon)) + lost)
 
     def epsilon_of(delta: float) -> float:
+        if delta <= lost:
+            return plain.epsilon(delta)
         with np.errstate(over="ignore"):
-            return min(plain.epsilon(delta), float(total.get_epsilon_for_delta(delta)))
+            return min(plain.epsilon(delta), float(total.get_epsilon_for_delta(delta - lost)))
 
     return _Curve(delta_of, epsilon_of)
 

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,15 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from tacit.cells import Value, codes_of, columns_of, number, numbers, text_of, unreadable
 from tacit.checks import check, check_positive
 from tacit.rows import row_scales
 from tacit.types import Array
 
-Value = str | int | float | bool
 _BLOCK = 2**17
+_HINT = "Is there a decimal comma, or a unit in the cell? Correct it, or declare the text as missing in the schema."
 LAYOUTS = ("auto", "rows", "box")
-_NUMERIC = (str, bytes, int, float, Decimal, Fraction, np.integer, np.floating, np.bool_)
-_WHOLE = re.compile(r"([+-]?\d+)\.0*")
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class Number:
 
     def write(self, cells: NDArray[Any], out: Array, markers: Array, centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
-        values = _numbers(cells, markers)
+        values = numbers(cells, markers)
         absent = np.isnan(values)
         lower, upper = float(self.lower), float(self.upper)
         places = (np.clip(values, lower, upper) - lower) / (upper - lower)
@@ -86,12 +82,12 @@ class Category:
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the encoded columns."""
-        return (*(f"{self.name}={_text(value)}" for value in self.values), f"{self.name}=<other>")
+        return (*(f"{self.name}={text_of(value)}" for value in self.values), f"{self.name}=<other>")
 
     def write(self, cells: NDArray[Any], out: Array, markers: Array, centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
         del markers, centred  # a marker is no value, so its cells are already in the last slot
-        out[np.arange(len(cells)), _codes(cells, self.values)] = 1.0
+        out[np.arange(len(cells)), codes_of(cells, self.values)] = 1.0
 
 
 @dataclass(frozen=True)
@@ -140,20 +136,28 @@ class Schema:
         names = [column.name for column in self.columns] + ([self.target.name] if self.target else [])
         check(self.columns, "Expected a schema with at least one column.")
         check(len(set(names)) == len(names), "Expected each column of the schema, the target included, only once.")
-        markers = {_text(marker) for marker in self.missing}
+        markers = {text_of(marker) for marker in self.missing}
         for column in self.columns:
-            both = markers.intersection(map(_text, column.values)) if isinstance(column, Category) else ()
+            both = markers.intersection(map(text_of, column.values)) if isinstance(column, Category) else ()
             check(not both, f"Column {column.name!r} lists {sorted(both)} as values and as missing; remove one.")
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
-        """A schema from plain entries: ``columns`` (name -> lower and upper, or values), ``target``, ``missing``."""
+        """A schema from plain entries: ``columns`` (name -> lower and upper, or values), ``target``, ``missing``.
+
+        ``columns`` may also be a list of [name, entries], which keeps its order wherever it is written.
+        """
         _check_keys("the schema", entries, {"columns", "target", "missing", "layout"})
-        columns = entries.get("columns", {})
-        check(isinstance(columns, Mapping), "Expected columns of the schema to be a table with one entry a column.")
+        listed = entries.get("columns", {})
+        columns = list(listed.items()) if isinstance(listed, Mapping) else listed
+        check(
+            isinstance(columns, list | tuple)
+            and all(isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in columns),
+            "Expected columns of the schema to be a table with one entry a column, or a list of names with entries.",
+        )
         target = entries.get("target")
         return cls(
-            columns=tuple(_column(name, column) for name, column in columns.items()),
+            columns=tuple(_column(name, column) for name, column in columns),
             target=None if target is None else _target(target),
             missing=tuple(str(marker) for marker in _listed("missing", entries.get("missing", ()))),
             layout=str(entries.get("layout", "auto")),
@@ -172,19 +176,26 @@ class Schema:
         return cls.from_dict(entries)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain entries that JSON and TOML can hold; ``from_dict`` gives the same schema back."""
+        """Plain entries that JSON can hold; ``from_dict`` gives the same schema back.
+
+        Columns are a list of [name, entries]: their order is that of the model's coefficients, and a checksum of
+        plain entries does not see the order of a mapping.
+        """
         entries: dict[str, Any] = {"missing": list(self.missing), "layout": self.layout}
         if self.target is not None:
             bounds = {"lower": self.target.lower, "upper": self.target.upper}
             entries["target"] = {"name": self.target.name} | (
                 bounds if self.target.classes is None else {"classes": list(self.target.classes)}
             )
-        entries["columns"] = {
-            column.name: {"values": list(column.values)}
-            if isinstance(column, Category)
-            else {"lower": column.lower, "upper": column.upper} | ({"missing": True} if column.missing else {})
+        entries["columns"] = [
+            [
+                column.name,
+                {"values": list(column.values)}
+                if isinstance(column, Category)
+                else {"lower": column.lower, "upper": column.upper} | ({"missing": True} if column.missing else {}),
+            ]
             for column in self.columns
-        }
+        ]
         return entries
 
     @property
@@ -211,7 +222,7 @@ class Schema:
     def encode(self, table: Any, clip: float = 1.0) -> Array:
         """Rows of norm at most ``clip`` from a pandas, polars or pyarrow table, or a mapping of sequences."""
         check_positive("clip", clip)
-        columns = _cells(table, [column.name for column in self.columns])
+        columns = columns_of(table, [column.name for column in self.columns])
         markers = self._markers()
         widths = [len(column.features) for column in self.columns]
         rows = np.zeros((len(columns[0]), sum(widths)))
@@ -225,6 +236,25 @@ class Schema:
             block *= clip / self.radius if self.boxed else row_scales(block, clip)[:, None]
         return rows
 
+    def check_readable(self, table: Any, *, every: bool = False) -> tuple[str, ...]:
+        """The numeric columns with cells that are not numbers though they say something; :meth:`encode` counts them as
+        missing.
+
+        A column without a single readable number raises, and with ``every`` one such cell does. NOT PRIVATE: the answer
+        tells about the records.
+        """
+        named = [column.name for column in self.columns if isinstance(column, Number)]
+        found = []
+        for name, cells in zip(named, columns_of(table, named) if named else (), strict=True):
+            wrong = unreadable(cells, self.missing)
+            if not wrong.any():
+                continue
+            none = bool(np.isnan(numbers(cells, self._markers())).all())
+            check(not none, f"Column {name!r} has no cell that is a number. {_HINT}")
+            check(not every, f"Column {name!r} has a cell that is not a number. {_HINT}")
+            found.append(name)
+        return tuple(found)
+
     def encode_target(self, table: Any) -> NDArray[Any]:
         """Labels as the declared class values, or numbers clipped to the declared bounds.
 
@@ -232,15 +262,25 @@ class Schema:
         """
         if self.target is None:
             raise ValueError("The schema has no target; add one, with a name and classes, or lower and upper.")
-        (cells,) = _cells(table, [self.target.name])
+        (cells,) = columns_of(table, [self.target.name])
         if self.target.classes is None:
-            values = _numbers(cells, self._markers())
+            values = numbers(cells, self._markers())
             check(
-                not np.isnan(values).any(),
-                f"Target {self.target.name!r} has missing or unreadable numbers; remove those rows first.",
+                not unreadable(cells, self.missing).any(),
+                f"Target {self.target.name!r} has cells that are not numbers. Is there a decimal comma, or a unit in "
+                "the cell? Correct them, or remove those rows.",
+            )
+            check(
+                not np.isnan(values).any(), f"Target {self.target.name!r} has missing numbers; remove those rows first."
             )
             return np.clip(values, self.target.lower, self.target.upper)
-        codes = _codes(cells, self.target.classes)
+        codes = codes_of(cells, self.target.classes)
+        empty = np.flatnonzero(codes == len(self.target.classes))
+        markers = {text_of(marker) for marker in self.missing} | {""}
+        check(
+            not any(text_of(cell) in markers for cell in cells[empty].tolist()),
+            f"Target {self.target.name!r} has a missing label; remove those rows first.",
+        )
         check(
             (codes < len(self.target.classes)).all(),
             f"Target {self.target.name!r} has a label outside classes={list(self.target.classes)}; add it to the "
@@ -249,8 +289,8 @@ class Schema:
         return np.asarray(self.target.classes)[codes]
 
     def _markers(self) -> Array:
-        numbers = np.array([_number(marker) for marker in self.missing], dtype=np.float64)
-        return numbers[~np.isnan(numbers)]
+        values = np.array([number(marker) for marker in self.missing], dtype=np.float64)
+        return values[~np.isnan(values)]
 
 
 class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -274,93 +314,6 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-
-def _cells(table: Any, names: Sequence[str]) -> list[NDArray[Any]]:
-    """The named columns as one-dimensional arrays of equal length, each cell as it came."""
-    present = getattr(table, "column_names", None)  # pyarrow, whose ``columns`` are the data themselves
-    if present is None:
-        present = getattr(table, "columns", None)
-    if present is None:
-        check(isinstance(table, Mapping), "Expected a table with named columns: pandas, polars, pyarrow or a dict.")
-        present = table.keys()
-    known = set(present)
-    absent = [name for name in names if name not in known]
-    check(not absent, f"The table lacks the columns {absent} that the schema names; add them, or change the schema.")
-    columns = [_array(name, table[name]) for name in names]
-    lengths = {len(column) for column in columns}
-    check(len(lengths) == 1, f"Expected the columns {list(names)} to have the same length.")
-    return columns
-
-
-def _array(name: str, column: Any) -> NDArray[Any]:
-    check(not isinstance(column, str | bytes), f"Expected column {name!r} to be a sequence of cells, not one text.")
-    if isinstance(column, np.ma.MaskedArray):
-        column = np.ma.filled(column.astype(object), None)
-    # A plain sequence stays one of objects: numpy would choose one type for all, and one record would edit others.
-    array = np.asarray(column) if hasattr(column, "__array__") else np.fromiter(column, dtype=object)
-    check(array.ndim == 1, f"Expected column {name!r} once in the table, with one cell a row.")
-    check(
-        array.dtype.kind in "biufOUST",
-        f"Column {name!r} holds dates or other cells that are neither numbers nor text; convert it first.",
-    )
-    return array
-
-
-def _numbers(cells: NDArray[Any], markers: Array) -> Array:
-    """Cells as float64, NaN where missing."""
-    if cells.dtype.kind in "biuf":
-        with np.errstate(over="ignore"):
-            values = cells.astype(np.float64)
-    else:
-        values = np.fromiter(map(_number, cells.tolist()), np.float64, len(cells))
-    if len(markers):
-        values[np.isin(values, markers)] = np.nan
-    return values
-
-
-def _number(cell: Any) -> float:
-    if not isinstance(cell, _NUMERIC):
-        return math.nan
-    try:
-        return float(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
-    except (TypeError, ValueError):
-        return math.nan
-
-
-def _codes(cells: NDArray[Any], values: Sequence[Value]) -> NDArray[np.intp]:
-    """Position of every cell among the values; ``len(values)`` for everything else."""
-    positions = {_text(value): position for position, value in enumerate(values)}
-    if cells.dtype.kind in "biuf":
-        distinct, inverse = np.unique(cells, return_inverse=True)
-        codes = [positions.get(_text(cell), len(values)) for cell in distinct.tolist()]
-        return np.array(codes, dtype=np.intp)[inverse]
-    texts = [cell if type(cell) is str else _text(cell) for cell in cells.tolist()]
-    known = {text: positions.get(_text(text), len(values)) for text in set(texts)}
-    return np.fromiter(map(known.__getitem__, texts), np.intp, len(texts))
-
-
-def _text(cell: Any) -> str:
-    """What a category cell says; empty when it is missing or unreadable."""
-    try:
-        if isinstance(cell, bytes):
-            cell = cell.decode()
-        if isinstance(cell, bool | np.bool_):
-            return str(bool(cell))
-        if isinstance(cell, int | np.integer):
-            return str(int(cell))
-        if isinstance(cell, float | np.floating):
-            number = float(cell)
-            return str(int(number)) if number.is_integer() else "" if math.isnan(number) else repr(number)
-        if not isinstance(cell, str | Decimal):
-            return ""
-    except (TypeError, ValueError):
-        return ""
-    text = str(cell).strip()
-    whole = _WHOLE.fullmatch(text)
-    return whole.group(1) if whole else text
 
 
 def _column(name: str, entries: Any) -> Number | Category:
@@ -405,7 +358,7 @@ def _check_bounds(what: str, lower: Any, upper: Any) -> None:
 
 
 def _check_values(what: str, values: tuple[Value, ...], fewest: int) -> None:
-    texts = [_text(value) for value in values]
+    texts = [text_of(value) for value in values]
     check(len(texts) >= fewest, f"Expected at least {fewest} entries in {what}.")
     check(all(texts), f"Expected {what} to be text or numbers, none empty; missing cells have a slot of their own.")
     check(len(set(texts)) == len(texts), f"Expected {what} to be distinct as stripped text.")

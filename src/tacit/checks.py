@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from typing import Never
 
 
@@ -31,3 +32,18 @@ def check_count(name: str, value: int) -> int:
     """Return the value as an int, or say that it must be a whole number of at least one."""
     check(int(value) == value and value >= 1, f"Expected {name}={value} to be a whole number >= 1.")
     return int(value)
+
+
+def at_most(value: float, digits: int = 4) -> str:
+    """The number in so many digits, never below it: for what is promised or spent."""
+    return _digits(value, digits, decimal.ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 3) -> str:
+    """The number in so many digits, never above it: for what was measured as a lower bound."""
+    return _digits(value, digits, decimal.ROUND_FLOOR)
+
+
+def _digits(value: float, digits: int, rounding: str) -> str:
+    exact = decimal.Decimal(repr(float(value)))  # the shortest decimal that stands for it: 0.1 stays 0.1
+    return f"{float(decimal.Context(digits, rounding).plus(exact)):.{digits}g}"

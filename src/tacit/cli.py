@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Never, TextIO
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from tacit import demo, files, report, survey, tables
 from tacit._version import __version__
 from tacit.audit import command as audit_command
 from tacit.bounds import Number, Schema, Target
-from tacit.checks import PrivacyError, check
+from tacit.checks import PrivacyError, at_most, check, refuse
 from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
 from tacit.fit import RefutedWarning
+from tacit.mechanisms import PUBLISHED
 from tacit.protocol import command as protocol_commands
 from tacit.reproduce import command as reproduce_command
-from tacit.types import ADJACENCIES
+from tacit.types import ADJACENCIES, Array
 
 _NO_SCORE = (
     "No accuracy is printed: a score computed on private records is a release of its own, with a price of its own. To "
@@ -91,14 +92,14 @@ def _fit(options: argparse.Namespace) -> int:
         print(_SEEDED, file=sys.stderr)
     say(f"Reading {options.data}")
     wanted = None if schema is None else [target.name, *(column.name for column in schema.columns)]
-    table = tables.read_table(options.data, wanted)
+    table = _read(options.data, wanted)
     check(target.name in table, f"The table has no column {target.name!r} to predict.")
     names = [name for name in table if name != target.name]
     # Only the target of this schema is used when none is given: then the columns are numbers as they stand.
     reader = schema or Schema((Number(f"not {target.name}", 0, 1),), target)
     say("Encoding")
     targets = reader.encode_target(table)
-    rows = tables.numbers(table, names) if schema is None else schema.encode(table, options.clip)
+    rows = tables.numbers(table, names) if schema is None else _encode(schema, table, options.clip)
     model = _estimator(options, target)
     say(f"Training on {len(rows):,} records")
     model.fit(rows, targets)
@@ -109,6 +110,8 @@ def _fit(options: argparse.Namespace) -> int:
         report.write_model_report(options.report, model, f"Model {Path(options.out).name}")
     also = f" and {options.report}" if options.report else ""
     print(f"{model.guarantee_}\n\nWrote {options.out}{also}.")
+    for note in model.guarantee_.notes:
+        print(f"NOTE: {note}", file=sys.stderr)
     return 0
 
 
@@ -123,20 +126,24 @@ def _predict(options: argparse.Namespace) -> int:
     )
     say(f"Reading {options.data}")
     names: list[str] = list(getattr(model, "feature_names_in_", ()))
+    kept = list(dict.fromkeys(options.keep or ()))
     if schema is not None:
-        rows = schema.encode(tables.read_table(options.data, [column.name for column in schema.columns]), model.clip)
+        table = _read(options.data, [*(column.name for column in schema.columns), *kept])
+        rows = _encode(schema, table, model.clip)
     else:
         check(
             names,
             "This model file names no columns, so a table cannot be matched to it. Predict from Python.",
         )
-        table = tables.read_table(options.data, names)
+        table = _read(options.data, [*names, *kept])
         absent = [name for name in names if name not in table]
         check(not absent, f"The table lacks the columns {absent} that the model was trained on.")
         rows = tables.numbers(table, names)
         del model.feature_names_in_  # they did their work: the rows are in the model's order
     say(f"Predicting {len(rows):,} records")
-    header, columns = ["prediction"], [model.predict(rows).tolist()]
+    unknown = [name for name in kept if name not in table]
+    check(not unknown, f"The table lacks the columns {unknown} of --keep.")
+    header, columns = [*kept, "prediction"], [*(_listed(table[name]) for name in kept), model.predict(rows).tolist()]
     if options.proba:
         header += [f"probability of {label}" for label in model.classes_.tolist()]
         columns += model.predict_proba(rows).T.tolist()
@@ -147,6 +154,29 @@ def _predict(options: argparse.Namespace) -> int:
         _write_csv(file, header, columns)
     print(f"Wrote {options.out}.", file=sys.stderr)
     return 0
+
+
+def _read(path: str, columns: list[str] | None) -> tables.Table:
+    """The table, which must have rows; a name that it lacks is left out."""
+    table = tables.read_table(path, columns)
+    check(not table or len(next(iter(table.values()))) > 0, f"{path} has no rows.")
+    return table
+
+
+def _encode(schema: Schema, table: tables.Table, clip: float) -> Array:
+    """Rows by the schema; on stderr, in which columns text was taken for missing numbers."""
+    for name in schema.check_readable(table):
+        print(
+            f"WARNING: some cells of {name!r} are not numbers and count as missing (NOT PRIVATE: this message tells "
+            "about the records).",
+            file=sys.stderr,
+        )
+    return schema.encode(table, clip)
+
+
+def _listed(column: Any) -> list[Any]:
+    """A column's cells as they stand: a list from CSV, a pyarrow column from Parquet."""
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -169,7 +199,11 @@ def _verify(options: argparse.Namespace) -> int:
         lead = f"  {guarantee.protects}: " if len(stated) > 1 else "  "
         try:
             epsilon = guarantee.epsilon_at(adjacency=adjacency)
-            print(f"{lead}epsilon = {epsilon:.6g} at delta = {guarantee.delta:.6g}, {adjacency} neighbours")
+            less = adjacency == guarantee.adjacency and f"{epsilon:.6g}" != f"{guarantee.epsilon:.6g}"
+            most = f" (at most the promised {guarantee.epsilon:.6g})" if less else ""
+            print(
+                f"{lead}epsilon = {at_most(epsilon, 6)} at delta = {guarantee.delta:.6g}, {adjacency} neighbours{most}"
+            )
         except PrivacyError:
             print(f"{lead}{adjacency} neighbours are not covered by this method's analysis")
     print(f"\nVERIFIED. {_CAUTION}")
@@ -216,10 +250,23 @@ def _estimator(options: argparse.Namespace, target: Target) -> Any:
         "delta": options.delta, "method": options.method, "calibration": options.calibration,
         "adjacency": options.adjacency, "clip": options.clip, "random_state": options.seed,
     }  # fmt: skip
+    if options.method in PUBLISHED:
+        _refuse_published(options.method)
     if task == "regression":
         return LinearRegression(options.epsilon, target_bound=bounds, **common)  # type: ignore[arg-type]
     kind = LogisticRegression if task == "classification" else LinearSVC
     return kind(options.epsilon, classes=list(target.classes or ()), **common)
+
+
+def _refuse_published(name: str) -> Never:
+    """Methods of papers that leave a constant open are objects which take it; no option of the command line does."""
+    entry = PUBLISHED[name]
+    open_words = [f"{word}=..." for word in vars(entry.mechanism) if "constant" in word]
+    words = ", ".join([*([repr(name)] if hasattr(entry.mechanism, "paper") else []), *open_words])
+    refuse(
+        f"The noise of {name!r} has a constant that the paper leaves open, so it runs from Python only, as an object: "
+        f"method={type(entry.mechanism).__name__}({words}), calibration='paper'. {entry.about}."
+    )
 
 
 def _check_place(path: str, option: str = "--out") -> None:
@@ -266,7 +313,9 @@ def _parser() -> argparse.ArgumentParser:
             )
         return part
 
-    part = command("demo", _demo, "Train every method on data that ships with scikit-learn, and write a report.")
+    part = command(
+        "demo", _demo, "Train every central method on data that ships with scikit-learn, and write a report."
+    )
     part.add_argument("--out", default="report.html", metavar="REPORT.html")
 
     part = command("fit", _fit, "Train a private model on a CSV or Parquet table.", _NO_SCORE)
@@ -289,13 +338,19 @@ def _parser() -> argparse.ArgumentParser:
     part.add_argument("--clip", type=float, default=1.0, help="longer rows are shrunk to this norm; default: 1")
     part.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
     part.add_argument(
-        "--report", metavar="PAGE.html", help="also write a page for the curator: guarantees, each record's own epsilon"
+        "--report",
+        metavar="PAGE.html",
+        help="also write a page for the curator: guarantees and, with --method individual, each record's own epsilon",
     )
 
     part = command("predict", _predict, "Predict the rows of a table with a model file.")
     part.add_argument("model", metavar="MODEL.json")
     part.add_argument("data")
     part.add_argument("--out", metavar="PREDICTIONS.csv", help="default: standard output")
+    part.add_argument(
+        "--keep", action="append", metavar="COLUMN",
+        help="copy this column of the table beside the predictions, to join them by; may be given more than once",
+    )  # fmt: skip
     part.add_argument("--proba", action="store_true", help="add a column with the probability of every class")
 
     part = command("verify", _verify, "Recompute the guarantee of a model file, or of a guarantee alone.", _CAUTION)

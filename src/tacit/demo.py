@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,8 @@ class Task:
     title: str
     about: str
     score: str
-    train: tuple[Array, NDArray[Any]]
-    test: tuple[Array, NDArray[Any]]
+    train: tuple[Array, NDArray[Any]] = field(repr=False)
+    test: tuple[Array, NDArray[Any]] = field(repr=False)
     private: Callable[..., Any]
     plain: Any
     guess: tuple[str, float]

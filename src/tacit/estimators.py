@@ -7,6 +7,8 @@ Cross-validation with k folds is k fits on the same people; :func:`tacit.spent` 
 from __future__ import annotations
 
 import math
+import numbers
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +29,19 @@ from tacit.types import Adjacency, Array, Budget, Calibration, Loss
 
 INTERCEPT = 0.5
 """The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
+_UNBOUNDED = (
+    "No target_bound was given: targets are cut to [-1, 1]. Give target_bound= a number B for targets in [-B, B], or "
+    "a pair (lower, upper): public bounds, not taken from y."
+)
 _ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+_SENTENCES = {
+    "Complex data": "Complex data not supported. Expected real numbers.",
+    "could not convert": "Expected numbers in X; encode other columns with tacit.bounds.Schema.",
+    "Input X contains NaN": (
+        "X contains NaN, and a missing number has no place of its own here. Describe the columns with tacit.Schema, "
+        "missing = true for those that may be empty, or fill them in with a public number first."
+    ),
+}
 
 
 def source_from(random_state: Any) -> Source:
@@ -70,6 +84,10 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
             check(
                 0 <= self.regularization < math.inf, f"Expected regularization={self.regularization} >= 0 and finite."
             )
+        for name in ("epsilon", "delta"):
+            value = getattr(self, name)
+            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            check(real or (value is None and name == "delta"), f"Expected {name} to be a number, not {value!r}.")
         delta = min(n**-1.5, 0.01) if self.delta is None else float(self.delta)
         check(0 <= delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
         return Budget(float(self.epsilon), delta, self.adjacency)
@@ -104,7 +122,7 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self, "coef_")
-        return validate_data(self, X, reset=False, **_ROWS)
+        return self._validated(X, reset=False)
 
     def _records(self, X: Any, y: Any) -> Any:
         """The records of a new fit. An earlier model goes first: a fit that ends early leaves none, only what it spent.
@@ -113,15 +131,17 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
         """
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
+        return self._validated(X, y=y)
+
+    def _validated(self, X: Any, **options: Any) -> Any:
+        """What scikit-learn's validation gives; its sentences that quote cells, or give no help here, are replaced."""
         try:
-            return validate_data(self, X, y, **_ROWS)
+            return validate_data(self, X, **options, **_ROWS)
         except ValueError as error:
-            sentence = str(error)
-            if "could not convert" not in sentence and "Complex data" not in sentence:
+            sentence = next((own for part, own in _SENTENCES.items() if part in str(error)), None)
+            if sentence is None:
                 raise
-        # scikit-learn's own sentences quote cells.
-        check("Complex data" not in sentence, "Complex data not supported. Expected real numbers.")
-        raise ValueError("Expected numbers in X; encode other columns with tacit.bounds.Schema.")
+        raise ValueError(sentence)
 
     def _scores(self, X: Any) -> Array:
         X = self._rows(X)
@@ -311,7 +331,11 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
     """Differentially private linear regression.
 
     ``target_bound`` is B for targets in [-B, B], or a pair (lower, upper): public, declared; targets outside are
-    clipped to it and predictions stay inside it. Other parameters as in :class:`LogisticRegression`.
+    clipped to it and predictions stay inside it. None is 1, with a warning. Other parameters as in
+    :class:`LogisticRegression`.
+
+    With few records or a small budget ``method='auto'`` descends with a small clip: then skewed targets are predicted
+    nearer to their median than to their mean (docs page "Which method?").
     """
 
     def __init__(
@@ -323,7 +347,7 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
         calibration: Calibration = "proven",
         adjacency: Adjacency = "replace-one",
         clip: float = 1.0,
-        target_bound: float | tuple[float, float] = 1.0,
+        target_bound: float | tuple[float, float] | None = None,
         fit_intercept: bool = True,
         regularization: float | None = None,
         random_state: Any = None,
@@ -340,7 +364,7 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
         self.random_state = random_state
 
     def _range(self) -> tuple[float, float]:
-        pair = np.asarray(self.target_bound, dtype=np.float64).ravel()
+        pair = np.asarray(1.0 if self.target_bound is None else self.target_bound, dtype=np.float64).ravel()
         low, high = (-pair[0], pair[0]) if pair.size == 1 else (pair[0], pair[-1])
         check(
             pair.size <= 2 and -math.inf < low < high < math.inf,
@@ -356,6 +380,8 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately on targets clipped to the declared range."""
         low, high = self._range()
+        if self.target_bound is None:
+            warnings.warn(_UNBOUNDED, stacklevel=2)
         X, y = self._records(X, y)
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         targets = np.clip(_numbers(y), low, high)

@@ -230,7 +230,9 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "classes": lambda value: value is None or _labels(value).size > 1,
     "multiclass": lambda value: value in ("softmax", "one-vs-rest"),
     "smoothing": _positive,
-    "target_bound": lambda value: _positive(value) or (_floats(value).shape == (2,) and value[0] < value[1]),
+    "target_bound": lambda value: (
+        value is None or _positive(value) or (_floats(value).shape == (2,) and value[0] < value[1])
+    ),
     "fit_intercept": lambda value: type(value) is bool,
     "regularization": lambda value: value is None or value == 0 or _positive(value),
     "margin": lambda value: value is None or value == 0 or _positive(value),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tacit import accounting
 from tacit._version import __version__
-from tacit.checks import refuse
+from tacit.checks import at_most, refuse
 from tacit.events import Gaussian
 from tacit.guarantee import Guarantee
 from tacit.mechanisms.base import Mechanism, Plan
@@ -127,10 +127,10 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
             "Use a proven method."
         )
     elif all(isinstance(event, Gaussian) for event in plan.events):
-        words = f"does not give {asked}; what is released costs epsilon={price:.4g}. Use calibration='proven'."
+        words = f"does not give {asked}; what is released costs epsilon={at_most(price)}. Use calibration='proven'."
     else:
         status = "claimed"
-        words = f"cannot be confirmed to give {asked}; we can prove epsilon={price:.4g}. Use calibration='proven'."
+        words = f"cannot be confirmed to give {asked}; we can prove epsilon={at_most(price)}. Use calibration='proven'."
     sentence = f"{status.upper()}: the published noise of {method} {words}"
     warnings.warn(sentence, RefutedWarning, stacklevel=2)
     return status

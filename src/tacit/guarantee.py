@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit import accounting, events
-from tacit.checks import PrivacyError, check, refuse
+from tacit.checks import PrivacyError, at_most, check, refuse
 from tacit.events import Event
 from tacit.theorems import THEOREMS
 from tacit.types import ADJACENCIES, Adjacency, Status
@@ -46,6 +46,14 @@ class Guarantee:
         """The noise scales, by kind of release."""
         scales = ((i, event, getattr(event, "scale", None)) for i, event in enumerate(self.events))
         return {f"{i}:{type(event).__name__}": scale for i, event, scale in scales if scale is not None}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Cautions about the size of epsilon and delta: public facts, one sentence each."""
+        large = "epsilon is above 10: a bound as weak as this protects hardly anyone by itself"
+        loose = "delta is above 1/n: publishing a record or two as they are would meet it; take it well below 1/n"
+        found = ((large, self.epsilon > 10), (loose, self.delta * self.records > 1))
+        return tuple(sentence for sentence, here in found if here and self.events)
 
     def epsilon_at(self, *, delta: float | None = None, adjacency: Adjacency | None = None) -> float:
         """The epsilon of what was released, at another delta or under the other adjacency.
@@ -128,19 +136,20 @@ class Guarantee:
         row = THEOREMS[self.theorem]
         other: Adjacency = "add-remove" if self.adjacency == "replace-one" else "replace-one"
         try:
-            also = f"epsilon = {self.epsilon_at(adjacency=other):.4g} under {other}"
+            also = f"epsilon = {at_most(self.epsilon_at(adjacency=other))} under {other}"
         except PrivacyError:
             also = f"{other} is not covered"
         source = "a seeded generator (NOT for release: whoever knows the seed can remove the noise)"
         lines = [
-            f"{'REFUTED, the claim was ' if self.status == 'refuted' else ''}({self.epsilon:g}, {self.delta:.3g})-"
-            f"differential privacy, {self.adjacency} neighbours; {also}",
+            f"{'REFUTED, the claim was ' if self.status == 'refuted' else ''}({at_most(self.epsilon, 6)}, "
+            f"{at_most(self.delta, 3)})-differential privacy, {self.adjacency} neighbours; {also}",
             f"status      {self.status.upper()} ({self.calibration} calibration)",
             f"protects    {self.protects}, for {self.records:,} records; n is public",
             f"method      {self.method}",
             *_wrapped("theorem", f"{row.statement} [{row.reference}; docs page '{row.page}']"),
             *_wrapped("assumes", "; ".join(self.assumptions)),
             *_wrapped("noise", ", ".join(f"{name.split(':')[1]} scale {s:.6g}" for name, s in self.noise.items())),
+            *(line for note in self.notes for line in _wrapped("NOTE", note)),
             f"randomness  {source if self.seeded else 'operating system entropy'}",
         ]
         return "\n".join(lines)
@@ -151,7 +160,10 @@ def _wrapped(label: str, text: str) -> list[str]:
 
 
 def checksum(content: object) -> str:
-    """SHA-256 of the canonical JSON form: finds changes by accident or by hand; it is not a signature."""
+    """SHA-256 of the canonical JSON form: finds changes by accident or by hand; it is not a signature.
+
+    Entries of a mapping are sorted, so what has an order must be in a list.
+    """
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -161,8 +173,18 @@ def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "
 
     All events are priced together where one accountant knows them all; otherwise delta is shared equally and the
     epsilons are added (basic composition).
+
+    Edges: two models of one protocol's collection are refused: they share the contributors' noise, and only the
+    guarantee of one record holds for both together.
     """
     check(guarantees, "Expected at least one guarantee.")
+    models = [guarantee for guarantee in guarantees if guarantee.theorem in ("input", "input-paper")]
+    collections = [word for guarantee in models for word in guarantee.assumptions if word.startswith("protocol ")]
+    if len(set(collections)) < len(collections):
+        refuse(
+            "Two of these models are of one protocol. If they are of one collection they share the contributors' noise "
+            "and do not add up: for all of them together only the guarantee of one record holds (record_guarantee_)."
+        )
     together = tuple(event for guarantee in guarantees for event in guarantee.events)
     if any(not guarantee.events for guarantee in guarantees):
         return math.inf

@@ -69,6 +69,11 @@ class Logistic(_Scalar):
         return 1.0
 
     @property
+    def at_zero(self) -> float:
+        """log(1 + e^margin)."""
+        return float(np.logaddexp(0.0, self.margin))
+
+    @property
     def smoothness(self) -> float:
         """s (1 - s) <= 1/4."""
         return 0.25
@@ -118,6 +123,11 @@ class HuberHinge(_Scalar):
         return 1.0
 
     @property
+    def at_zero(self) -> float:
+        """1 where the corner ends above 0, (1 + h)^2 / (4h) for wider ones."""
+        return float(self.value(np.zeros(1), np.ones(1))[0])
+
+    @property
     def smoothness(self) -> float:
         """1/(2h) inside the corner, 0 outside."""
         return 0.5 / self.smoothing
@@ -159,6 +169,11 @@ class Squared(_Scalar):
     def lipschitz(self) -> float:
         """|z - y| <= 2B."""
         return 2.0 * self.bound
+
+    @property
+    def at_zero(self) -> float:
+        """B^2 / 2."""
+        return 0.5 * self.bound**2
 
     @property
     def smoothness(self) -> float:
@@ -206,6 +221,11 @@ class Softmax:
     def lipschitz(self) -> float:
         """The square root of two, not one."""
         return math.sqrt(2.0)
+
+    @property
+    def at_zero(self) -> float:
+        """log(1 + (K - 1) e^margin)."""
+        return float(np.logaddexp(0.0, math.log(self.classes - 1) + self.margin))
 
     @property
     def smoothness(self) -> float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,11 @@ def sphere(source: Source, shape: tuple[int, ...]) -> Array:
     direction = gaussian(source, shape)
     norm = -float(np.log(uniform(source, direction.size)).sum())
     return np.asarray(direction * (norm / float(np.linalg.norm(direction))), dtype=np.float64)
+
+
+def longest(size: int, noise: Literal["gaussian", "sphere"]) -> float:
+    """The largest norm that :func:`gaussian` (9.3 a number) or :func:`sphere` (54 log 2 a number) can draw."""
+    return 9.3 * math.sqrt(size) if noise == "gaussian" else 38.0 * size
 
 
 def choose(source: Source, count: int, rate: float) -> NDArray[np.bool_]:

@@ -32,17 +32,55 @@ def block_rows(features: int) -> int:
     return max(64, BLOCK_NUMBERS // max(1, features))
 
 
-def rounding_slack(facts: Facts) -> float:
-    """Relative growth of a gradient sum's sensitivity by floating-point rounding.
+def rounding_slack(facts: Facts, reach: float = 0.0, clip: float | None = None) -> float:
+    """Growth of a gradient sum's sensitivity by floating-point rounding, relative to ``clip`` (None: the loss's own G).
 
-    Two neighbouring sums are computed with n terms each; every term carries a relative error of at most (d + 64) u,
-    the sum over a block of m rows at most m u, the sum over n/m blocks at most (n/m) u, each relative to the n terms
-    of norm at most ``clip``. So the difference of the computed sums exceeds that of the exact ones by at most ``2 n
-    (d + m + n/m + 64) u clip`` with u = 2**-53, in whatever order the rows are added. The rounding of a prediction is
-    within this while predictions stay below a million, far above what any run here reaches.
+    Neighbouring sums have n and at most n + 1 terms of norm at most ``clip``. With u = 2**-53, a block of m rows is
+    added with a relative error of at most m u, the n/m blocks with (n/m) u, and a term is its slope times its row, with
+    (d + k + 64) u for k scores. Its slope is taken at a rounded score: a product of d numbers is wrong by at most
+    (d + 8) u times the norms of row and weights, and a slope changes by the curvature times that. So, in whatever order
+    rows are added, the difference of the computed sums exceeds that of the exact ones by at most ``clip`` times this,
+    for weights of one model within the norm ``reach``. Proof: the docs' page "Noise", with :func:`largest_weight`.
     """
     n, m = facts.records, min(facts.records, block_rows(facts.features))
-    return 2.0 * n * (facts.features + m + n / m + 64) * 2.0**-53
+    sums = facts.features + facts.outputs + m + n / m + 64
+    return 2.0 * (n + 1) * (sums + _score_error(facts, clip) * (1 + facts.radius * reach)) * 2.0**-53
+
+
+def _score_error(facts: Facts, clip: float | None) -> float:
+    """What a rounded score changes in one term, in u times ``clip``, for absolute scores of one."""
+    clip = facts.radius * facts.loss.lipschitz if clip is None else clip
+    return (facts.features + 8) * (facts.radius / clip) * (facts.loss.smoothness + 1)
+
+
+def largest_weight(facts: Facts, clip: float) -> float:
+    """Where noisy steps cut each weight, so that rounding has a bound: a public number, far above what is reached.
+
+    As large as makes :func:`rounding_slack` at most 1e-4, and at least 100 for rows of norm 1.
+    """
+    each = 2.0 * (facts.records + 1) * _score_error(facts, clip) * facts.radius * _root(facts) * 2.0**-53
+    return max(100.0 / facts.radius, 1e-4 / each)
+
+
+def steps_slack(facts: Facts, clip: float) -> float:
+    """:func:`rounding_slack` of sums whose weights are cut at :func:`largest_weight`."""
+    return rounding_slack(facts, largest_weight(facts, clip) * _root(facts), clip)
+
+
+def _root(facts: Facts) -> float:
+    """The norm of one model whose weights are all 1."""
+    return math.sqrt(facts.size / facts.models)
+
+
+def minimum_slack(facts: Facts, strong: float, linear: float = 0.0) -> float:
+    """:func:`rounding_slack` at the minimiser, for a linear term of norm at most ``linear``.
+
+    The objective there is at most its value at zero, n times the loss at zero; losses are not negative. So
+    ``Lambda/2 ||w||^2 - linear ||w|| <= n loss(0)``, and ||w|| is at most ``sqrt(2 n loss(0) / Lambda) + 2 linear /
+    Lambda``; G / Lambda is added for the point where the solver stops.
+    """
+    height = 2 * (facts.records + 1) * facts.loss.at_zero / strong
+    return rounding_slack(facts, math.sqrt(height) + (2 * linear + facts.gradient) / strong)
 
 
 @dataclass(frozen=True)
@@ -52,10 +90,10 @@ class Records:
     ``targets`` is (n, 1), or (n, k) for k independent models. Built by :meth:`build`, which clips.
     """
 
-    matrix: Any
-    targets: Array
-    scales: Array
-    norms: Array
+    matrix: Any = field(repr=False)
+    targets: Array = field(repr=False)
+    scales: Array = field(repr=False)
+    norms: Array = field(repr=False)
     intercept: float
     clip: float
 
@@ -188,7 +226,7 @@ class Problem:
     loss: Loss
     outputs: int = 1
     regularization: float = 0.0
-    linear: Array | None = field(default=None)
+    linear: Array | None = field(default=None, repr=False)
 
     @property
     def facts(self) -> Facts:

@@ -19,6 +19,7 @@ import numpy as np
 
 from tacit import pictures
 from tacit._version import __version__
+from tacit.checks import at_most
 from tacit.guarantee import Guarantee
 from tacit.mechanisms.spending import Spent
 
@@ -178,7 +179,8 @@ def write_model_report(path: str | Path, model: Any, title: str) -> None:
         guarantees["One record, as it leaves its owner"] = model.record_guarantee_
     spent = getattr(model, "spent_", None)
     accounts = {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)} if spent is not None else {}
-    write_report(path, title, guarantees=guarantees, accounts=accounts)
+    summary = "" if accounts else "Each record's own epsilon is known, and on this page, only with method 'individual'."
+    write_report(path, title, summary=summary, guarantees=guarantees, accounts=accounts)
 
 
 def individual_histogram(name: str, accounts: Accounts) -> str:
@@ -188,9 +190,9 @@ def individual_histogram(name: str, accounts: Accounts) -> str:
         return f"{head}{_paragraph('No account is held here: the model has no noise, or came from a file.')}</section>"
     total, most = sum(accounts.counts), max(accounts.counts)
     words = (
-        f"Of {total:,} records none spent more than {accounts.largest:.4g} of epsilon = {accounts.epsilon:g}, at delta "
-        f"= {accounts.delta:.3g}; half of them spent at most {accounts.median:.4g}. It is a statement after the fact, "
-        "about the path that was taken; what is promised to everyone is the guarantee."
+        f"Of {total:,} records none spent more than {at_most(accounts.largest)} of epsilon = {accounts.epsilon:g}, at "
+        f"delta = {accounts.delta:.3g}; half of them spent at most {accounts.median:.4g}. It is a statement after the "
+        "fact, about the path that was taken; what is promised to everyone is the guarantee."
     )
     lines = [
         f'<tr><th scope="row">{low:.4f} to {high:.4f}</th>'

@@ -18,6 +18,7 @@ from tacit.types import Array
 Table = Mapping[str, Any]
 _PARQUET = (".parquet", ".pq")
 _LONGEST = 2**20
+_OTHER_SEPARATORS = {";": "';'", "\t": "a tab"}
 
 
 def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Table:
@@ -43,7 +44,8 @@ def numbers(table: Table, names: Sequence[str]) -> Array:
             readable = False
         check(
             readable,
-            f"Column {name!r} has cells that are not finite numbers. Describe it in a schema, or leave it out.",
+            f"Column {name!r} has cells that are not finite numbers (a decimal comma? a unit in the cell?). Correct "
+            "them, describe the column in a schema, or leave it out.",
         )
     return matrix
 
@@ -57,6 +59,9 @@ def _read_csv(path: str | Path, columns: Sequence[str] | None) -> Table:
             header = [cell.strip() for cell in next(reader, [])]
             check(header, f"{name} is empty: expected a line with the names of the columns.")
             check(len(set(header)) == len(header), f"{name} gives the same name to two columns in its first line.")
+            for sign, words in _OTHER_SEPARATORS.items():
+                whole = len(header) == 1 and sign in header[0] and header[0] not in (columns or ())
+                check(not whole, f"{name} has one column only. Is the separator {words}? Save it with commas.")
             kept = [position for position, column in enumerate(header) if columns is None or column in columns]
             cells: list[list[str]] = [[] for _ in kept]
             for row in reader:

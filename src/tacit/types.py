@@ -78,6 +78,10 @@ class Loss(Protocol):
         """Largest eigenvalue of the second derivative; ``inf`` when the loss is not smooth."""
 
     @property
+    def at_zero(self) -> float:
+        """Largest loss of the prediction 0; no loss is below 0."""
+
+    @property
     def trace(self) -> float:
         """Largest trace of the second derivative; equals ``smoothness`` for scalar losses."""
 

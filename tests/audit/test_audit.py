@@ -267,6 +267,47 @@ def test_refusals(change, sentence):
         audit(3, CLAIM)
     with pytest.raises(ValueError, match="Unknown method"):
         audit("nothing", CLAIM)
+    with pytest.raises(ValueError, match="claimed to be a Budget"):
+        audit("output", 1.0)
+    with pytest.raises(ValueError, match="claimed to be a Budget"):
+        audit_samplers(lambda rng, n: rng.normal(size=n), lambda rng, n: rng.normal(size=n), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        (lambda rng: {"weights": 1.0}, "array of numbers as the result of training, not dict"),
+        (lambda rng: "s3cr3t", "array of numbers"),
+        (lambda rng: math.nan, "nothing but NaN"),
+        (lambda rng: np.full(3, math.nan), "nothing but NaN"),
+        (lambda rng: rng.normal(size=rng.integers(1, 9)), "as many parameters in every run"),
+        (lambda rng: (), "as many parameters in every run"),
+    ],
+)
+def test_functions_that_return_no_parameters_get_a_sentence(result, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        audit(lambda X, y, rng: result(rng), CLAIM, trials=200)
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_nan_on_one_data_set_only_is_a_violation():
+    """It is an outcome like others: whoever sees it knows which of the two it was."""
+    data = np.ones((4, 2)), np.ones(4)
+    pair = Pair.of(data, (np.zeros((4, 2)), np.ones(4)))
+    found = audit(lambda X, y, rng: math.nan if X.any() else rng.normal(), CLAIM, pairs=pair, trials=2000, seed=1)
+    assert found.verdict == "violated"
+
+
+def test_one_pair_need_not_be_in_a_list():
+    pair = Pair.of((np.ones((4, 2)), np.ones(4)), (np.zeros((4, 2)), np.ones(4)), name="mine")
+    one, listed = (
+        audit(lambda X, y, rng: X.sum() + rng.normal(), CLAIM, pairs=pairs, trials=400, seed=1)
+        for pairs in (pair, [pair])
+    )
+    assert one.pair == "mine"
+    assert one.epsilon == listed.epsilon
+    with pytest.raises(ValueError, match="Pair objects"):
+        audit("output", CLAIM, pairs=[(np.ones((4, 2)), np.ones(4))])
 
 
 def test_pairs_are_neighbours():

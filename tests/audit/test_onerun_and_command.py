@@ -42,6 +42,19 @@ def test_one_run_takes_two_versions_of_each_canary_for_replace_one():
         audit_one_run(noisy_sum(1.0), lambda w, c: w, BASE, ONES, claim)
 
 
+def test_one_run_with_one_share_may_show_more():
+    claim = Budget(1.0, 1e-5, "add-remove")
+    many, one = (
+        audit_one_run(noisy_sum(0.1), lambda w, c: w, BASE, ONES, claim, seed=1, **shares)
+        for shares in ({}, {"shares": (0.5,)})
+    )
+    assert one.attack == f"{CANARIES // 2} of {CANARIES // 2} guesses right"
+    assert one.epsilon == one.ceiling
+    assert one.epsilon > many.epsilon
+    with pytest.raises(ValueError, match="shares"):
+        audit_one_run(noisy_sum(0.1), lambda w, c: w, BASE, ONES, claim, shares=())
+
+
 def test_command_audits_one_method(tmp_path, capsys):
     out = tmp_path / "audit.json"
     code = cli.main(
@@ -78,6 +91,7 @@ def test_command_writes_the_table(tmp_path, capsys, monkeypatch):
     from tacit.audit import survey
 
     monkeypatch.setattr(survey, "METHODS", {"output-wu-2017": survey.METHODS["output-wu-2017"]})
+    monkeypatch.setattr(survey, "available", lambda: False)  # networks: test_networks.py
     out = tmp_path / "table.md"
     assert cli.main(["audit", "--all", "--seconds", "0.2", "--seed", "1", "--out", str(out)]) == 0
     table = out.read_text()
@@ -87,5 +101,7 @@ def test_command_writes_the_table(tmp_path, capsys, monkeypatch):
 
 def test_command_says_what_is_missing(capsys):
     assert cli.main(["audit"]) == 2
+    assert cli.main(["audit", "input-kang-2020"]) == 2
+    assert "python -m tacit.audit.evidence" in capsys.readouterr().err
     assert cli.main(["audit", "nothing"]) == 2
     assert "Unknown method" in capsys.readouterr().err

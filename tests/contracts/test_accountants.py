@@ -407,3 +407,15 @@ def test_objective_with_a_gaussian_release_is_the_mean_over_its_loss(geometry, a
             found = curves.objective_delta(event, epsilon, adjacency, extra)
             assert found == pytest.approx(expected, rel=2e-2, abs=1e-9)
             assert found >= curves.objective_delta(event, epsilon, adjacency)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("count", "mu"), [(10_000, 4.0), (100_000, 4.0)])
+def test_a_long_composition_loses_no_tail(count, mu, adjacency):
+    """Rate 1 is the plain Gaussian mechanism. Fourier transforms lose an absolute mass, which must be charged for."""
+    factor = 1 if adjacency == "add-remove" else 2
+    events = (PoissonGaussian(1.0, factor * math.sqrt(count) / mu, 1.0, count),)
+    for delta in (1e-6, 1e-8, 1e-10, 1e-12):
+        epsilon = accounting.epsilon(events, delta, adjacency)
+        assert exact_gaussian(mu, epsilon) <= delta * (1 + 1e-6)
+        assert accounting.delta(events, epsilon, adjacency) >= float(exact_gaussian(mu, epsilon)) * (1 - 1e-6)

@@ -63,6 +63,16 @@ def test_declared_constants_hold_and_are_reached(loss, rng):
 
 
 @every_loss
+def test_no_loss_is_negative_and_at_zero_it_is_bounded(loss, rng):
+    """What bounds the norm of a minimiser, and with it the rounding at that point."""
+    highest = 0.0
+    for z, y in (scores(loss, rng), scores(loss, rng, scale=30.0), extreme_scores(loss)):
+        assert (loss.value(z, y) >= 0).all()
+        highest = max(highest, float(loss.value(np.zeros_like(z), y).max()))
+    assert 0.9 * loss.at_zero < highest <= loss.at_zero * (1 + 1e-12)
+
+
+@every_loss
 def test_slopes_stay_in_the_declared_geometry(loss, rng):
     """What the price of objective perturbation rests on: one sign, both signs, a simplex, and s(1-s) for logistic."""
     for z, y in (scores(loss, rng), scores(loss, rng, scale=30.0), extreme_scores(loss)):

@@ -1,5 +1,8 @@
 """The problem: sums against brute force, dense against CSR, blocks against one block, and clipping that holds."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from instances import LOSSES, MAIN_LOSSES, label, outputs_of, random_problem, random_weights, targets_of
@@ -7,8 +10,9 @@ from oracles import problem_of
 from scipy import sparse
 
 import tacit.problem
-from tacit.losses import HuberHinge, Logistic
-from tacit.problem import Problem, Records, rounding_slack
+from tacit.losses import HuberHinge, Logistic, Squared
+from tacit.problem import Problem, Records, largest_weight, minimum_slack, rounding_slack, steps_slack
+from tacit.solvers.newton import Newton
 
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=label)
 
@@ -161,6 +165,48 @@ def test_order_of_rows_matters_less_than_the_slack(loss, rng, monkeypatch):
     permuted = Problem(problem.records.take(order), loss, problem.outputs)
     moved = np.linalg.norm(problem.clipped_gradient(weights, 0.3) - permuted.clipped_gradient(weights, 0.3))
     assert moved <= 0.3 * rounding_slack(problem.facts)
+
+
+def cancelling(rng, n, d):
+    """Rows whose products with the weights cancel: all that is left of a score is its rounding."""
+    weights = rng.normal(size=(d, 1))
+    rows = rng.normal(size=(n, d))
+    rows -= (rows @ weights) @ weights.T / (weights.T @ weights)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True), weights / np.abs(weights).max()
+
+
+@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(), Squared()], ids=label)
+def test_large_weights_are_cut_where_rounding_would_exceed_the_slack(loss, rng):
+    """A score is added up in an order that depends on the row's place: with huge weights its rounding would move every
+    slope when one record leaves. The largest weight that steps may have is where the slack still covers that."""
+    n, d, clip = 20_001, 33, 0.3
+    X, direction = cancelling(rng, n, d)
+    y = rng.choice([-1.0, 1.0], size=(n, 1))
+    first, second = (problem_of(A, t, loss) for A, t in ((X, y), (X[1:], y[1:])))
+
+    def moved(size):
+        return (
+            np.linalg.norm(np.subtract(*(p.clipped_gradient(size * direction, clip) for p in (first, second)))) / clip
+        )
+
+    largest, slack = largest_weight(first.facts, clip), steps_slack(first.facts, clip)
+    assert largest > 1000
+    assert slack < 1.1e-4
+    for size in (1.0, 0.01 * largest, largest):
+        assert moved(size) <= 1 + slack
+    assert max(moved(size) for size in (1e17, 1e18, 1e20)) > 1 + slack, "vacuous: no weights are too large here"
+
+
+@pytest.mark.parametrize("loss", MAIN_LOSSES, ids=label)
+def test_a_minimiser_is_within_the_reach_that_its_slack_is_for(loss, rng):
+    """Separable records and weak regularisers make it long; the slack at its own norm is below the public one."""
+    X = rng.normal(size=(60, 3)) * 1e-3
+    for strong, noise in itertools.product((1e-4, 1e-2, 1.0), (0.0, 3.0)):
+        plain = problem_of(X, targets_of(loss, 60, rng), loss, intercept=0.5, outputs=outputs_of(loss))
+        linear = random_weights(plain, rng, noise)
+        solution = Newton(1e-7).solve(replace(plain, regularization=strong, linear=linear))
+        own = rounding_slack(plain.facts, float(np.linalg.norm(solution.weights)))
+        assert own <= minimum_slack(plain.facts, strong, float(np.linalg.norm(linear)))
 
 
 def test_column_is_one_of_several_models(rng):

@@ -170,3 +170,37 @@ def test_the_docs_page_runs():
     for block in blocks:
         exec(compile(block, page.name, "exec"), names)
     assert len(blocks) == 2
+
+
+@pytest.mark.parametrize(
+    "labels", [[0, 1], [1.0, 2.0], ["no", "yes"], [False, True]], ids=["0-1", "1-2", "text", "truth"]
+)
+def test_any_two_labels_give_the_same_influence(labels, rng):
+    X, y = regression_data(rng)
+    named = np.asarray(labels)[(y > 0).astype(int)]
+    expected, given = influence_of(X, y), influence_of(X, named)
+    np.testing.assert_array_equal(given.weights, expected.weights)
+    np.testing.assert_array_equal(given.measure().norms, expected.measure().norms)
+    assert (given.measure().norms > 0).all()  # label 0 as a target had none
+    np.testing.assert_array_equal(influence_of(X, named.tolist()).weights, expected.weights)
+
+
+@pytest.mark.parametrize("labels", [[31, 32, 33], [31.5, math.nan], ["q31", None], [31, 31]])
+def test_other_labels_are_refused_and_not_quoted(labels, rng):
+    X, _ = regression_data(rng, 30)
+    y = np.array(labels, dtype=object if None in labels else None)[np.arange(30) % len(labels)]
+    with pytest.raises(ValueError, match="exactly two labels") as caught:
+        influence_of(X, y)
+    assert "31" not in str(caught.value)
+
+
+def test_the_squared_loss_takes_numbers_only(rng):
+    X, _ = regression_data(rng, 30)
+    y = rng.normal(size=30)
+    assert influence_of(X, y, loss=Squared(math.inf)).problem.records.targets[:, 0] == pytest.approx(y)
+    for bad in (np.array(["q31"] * 30), np.full(30, math.nan)):
+        with pytest.raises(ValueError, match="finite numbers") as caught:
+            influence_of(X, bad, loss=Squared(math.inf))
+        assert "q31" not in str(caught.value)
+    with pytest.raises(ValueError, match="softmax"):
+        influence_of(X, np.arange(30) % 3, loss=Softmax(3))

@@ -114,16 +114,19 @@ def test_record_epsilon_is_the_exact_gaussian_formula():
 
 
 def test_with_an_intercept_the_worst_pair_of_records_is_covered(rng):
-    """The constant coordinate never differs in q; brute force over records finds no farther pair."""
-    for row_scale, cross_scale in ((0.3, 0.5), (5.0, 0.4)):
-        numbers = InputNumbers(3, 100, 1.0, 0.5, 1.0, 1.0, 1.0, row_scale, cross_scale, 1.0, 1e-4)
+    """The constant coordinate never differs in q; brute force over records finds no farther pair.
+
+    With a constant above the clip the farthest pair is x' = -x, y' = -y (third and fourth case).
+    """
+    for row_scale, cross_scale, constant in ((0.3, 0.5, 0.5), (5.0, 0.4, 0.5), (0.3, 0.5, 3.0), (0.3, 0.5, 1.2)):
+        numbers = InputNumbers(3, 100, 1.0, constant, 1.0, 1.0, 1.0, row_scale, cross_scale, 1.0, 1e-4)
         claimed = sum((e.sensitivity.replace_one / e.scale) ** 2 for e in numbers.record_events)
         most = 0.0
         for _ in range(2000):
             x = rng.normal(size=(2, 2))
             x /= np.linalg.norm(x, axis=1, keepdims=True)
             x[1] = x[rng.integers(2)] * rng.choice([-1, 1])
-            rows, y = np.hstack([x, np.full((2, 1), 0.5)]), rng.choice([-1, 1], size=(2, 1))
+            rows, y = np.hstack([x, np.full((2, 1), constant)]), rng.choice([-1, 1], size=(2, 1))
             p = rows * y
             most = max(
                 most, np.sum((rows[0] - rows[1]) ** 2) / row_scale**2 + np.sum((p[0] - p[1]) ** 2) / cross_scale**2

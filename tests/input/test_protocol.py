@@ -73,7 +73,8 @@ def test_a_protocol_says_what_it_will_guarantee():
 @pytest.mark.parametrize("calibration", ["proven", "paper"])
 def test_three_parties_give_what_one_process_gives(people, kind, calibration):
     X, y = people
-    target, model = NUMBER, LinearRegression(2.0, delta=1e-3, method="input", calibration=calibration, random_state=11)
+    target, model = NUMBER, LinearRegression(2.0, delta=1e-3, method="input", calibration=calibration, target_bound=1.0)
+    model.set_params(random_state=11)
     if kind == "classification":
         y, target = (y > 0).astype(int), LABEL
         model = LogisticRegression(
@@ -307,7 +308,7 @@ def test_submissions_are_fresh_and_on_the_grid(people):
 
 def test_infinite_budget_is_the_plain_model(people):
     X, y = people
-    model = LinearRegression(math.inf, method="input").fit(X, y)
+    model = LinearRegression(math.inf, method="input", target_bound=1.0).fit(X, y)
     design = np.hstack([X / np.maximum(1, np.linalg.norm(X, axis=1, keepdims=True)), np.ones((400, 1))])
     plain = np.linalg.lstsq(design, np.clip(y, -1, 1), rcond=None)[0]
     assert np.allclose(model.coef_, plain[:3])
@@ -319,11 +320,13 @@ def test_needs_are_said():
     with pytest.raises(PrivacyError, match="two classes"):
         LogisticRegression(1.0, method="input").fit(X, np.arange(60) % 3)
     with pytest.raises(PrivacyError, match="replace-one"):
-        LinearRegression(1.0, method="input", adjacency="add-remove").fit(X, X[:, 0])
+        LinearRegression(1.0, method="input", adjacency="add-remove", target_bound=1.0).fit(X, X[:, 0])
     with pytest.raises(PrivacyError, match="calibration='proven'"):
-        LinearRegression(1.0, method=InputPerturbation(record_epsilon=3), calibration="paper").fit(X, X[:, 0])
+        LinearRegression(1.0, method=InputPerturbation(record_epsilon=3), calibration="paper", target_bound=1.0).fit(
+            X, X[:, 0]
+        )
     with pytest.raises(PrivacyError, match="more than 4 log"):
-        LinearRegression(1.0, delta=1e-3, method="input", calibration="paper").fit(X[:20], X[:20, 0])
+        LinearRegression(1.0, delta=1e-3, method="input", calibration="paper", target_bound=1.0).fit(X[:20], X[:20, 0])
 
 
 def test_command_line(tmp_path, capsys, monkeypatch):
@@ -358,7 +361,7 @@ def test_command_line(tmp_path, capsys, monkeypatch):
     assert "2 rows left out" in capsys.readouterr().err
     assert (
         main(["collect", "u.parquet", "missing.parquet", "u.parquet", "--protocol", "p.json", "--database", "b.sqlite"])
-        == 0
+        == 1
     )
     out = capsys.readouterr().out
     assert "300 submissions added" in out

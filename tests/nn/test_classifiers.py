@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 import torch
 from oracles import door
+from safetensors import safe_open
+from safetensors.torch import save_file
 from sklearn.base import clone
 from torch import nn
 
 from tacit import Guarantee, PrivacyError
 from tacit.events import PoissonGaussian
+from tacit.guarantee import checksum
 from tacit.nn import CNNClassifier, MLPClassifier, cifar_network, load, mlp_network, mnist_network, save
 from tacit.nn.train import clipped_sum, plan
 from tacit.noise import choose
@@ -86,7 +89,9 @@ def test_the_sampler_that_runs_is_the_one_that_is_priced(rng, monkeypatch):
     monkeypatch.setattr(
         "tacit.mechanisms.samplers.choose", lambda source, n, rate: drawn.append((n, rate)) or choose(source, n, rate)
     )
-    model = MLPClassifier(2.0, delta=1e-5, classes=range(3), batch=40, epochs=2, hidden=4, random_state=0).fit(X, y)
+    model = MLPClassifier(
+        2.0, delta=1e-5, classes=range(3), bounds=(0, 1), batch=40, epochs=2, hidden=4, random_state=0
+    ).fit(X, y)
     (event,) = model.guarantee_.events
     assert drawn == [(240, event.rate)] * event.count
     assert event.rate == pytest.approx(40 / 240)
@@ -95,7 +100,9 @@ def test_the_sampler_that_runs_is_the_one_that_is_priced(rng, monkeypatch):
 def test_noise_goes_through_the_door_at_the_stated_scale(rng):
     X, y = blobs(rng)
     with door() as calls:
-        model = MLPClassifier(2.0, delta=1e-5, classes=range(3), batch=40, epochs=1, hidden=4, random_state=0).fit(X, y)
+        model = MLPClassifier(
+            2.0, delta=1e-5, classes=range(3), bounds=(0, 1), batch=40, epochs=1, hidden=4, random_state=0
+        ).fit(X, y)
     (event,) = model.guarantee_.events
     assert len(calls) == event.count
     assert all(call.scale == event.scale for call in calls)
@@ -106,7 +113,7 @@ def test_noise_goes_through_the_door_at_the_stated_scale(rng):
 def test_networks_learn_and_their_guarantee_verifies(settings, rng):
     X, y = blobs(rng, n=600)
     model = MLPClassifier(
-        20.0, delta=1e-5, classes=range(3), batch=100, epochs=15, hidden=8, random_state=1, **settings
+        20.0, delta=1e-5, classes=range(3), bounds=(0, 1), batch=100, epochs=15, hidden=8, random_state=1, **settings
     ).fit(X, y)
     assert model.score(X, y) > 0.8
     assert model.guarantee_.verify() <= 20.0
@@ -118,7 +125,9 @@ def test_networks_learn_and_their_guarantee_verifies(settings, rng):
 
 def test_seeds_repeat_and_operating_system_entropy_does_not(rng):
     X, y = blobs(rng)
-    model = MLPClassifier(2.0, delta=1e-5, classes=range(3), batch=60, epochs=1, hidden=4, random_state=3)
+    model = MLPClassifier(
+        2.0, delta=1e-5, classes=range(3), bounds=(0, 1), batch=60, epochs=1, hidden=4, random_state=3
+    )
     torch.manual_seed(5)
     before = torch.random.get_rng_state()
     one, two = clone(model).fit(X, y), clone(model).fit(X, y)
@@ -132,16 +141,18 @@ def test_seeds_repeat_and_operating_system_entropy_does_not(rng):
 
 def test_no_budget_no_noise(rng):
     X, y = blobs(rng)
-    model = MLPClassifier(math.inf, classes=range(3), batch=60, epochs=5, hidden=8, random_state=0).fit(X, y)
+    model = MLPClassifier(math.inf, classes=range(3), bounds=(0, 1), batch=60, epochs=5, hidden=8, random_state=0).fit(
+        X, y
+    )
     assert model.guarantee_.events == ()
     assert "NOT PRIVATE" in str(model.guarantee_)
 
 
 def test_progress_shows_epsilon_so_far(rng, capsys):
     X, y = blobs(rng)
-    MLPClassifier(2.0, delta=1e-5, classes=range(3), batch=60, epochs=1, hidden=4, random_state=0, verbose=True).fit(
-        X, y
-    )
+    MLPClassifier(
+        2.0, delta=1e-5, classes=range(3), bounds=(0, 1), batch=60, epochs=1, hidden=4, random_state=0, verbose=True
+    ).fit(X, y)
     shown = capsys.readouterr().err
     assert "step 4/4, epsilon so far 1.9" in shown or "step 4/4, epsilon so far 2.0" in shown
 
@@ -173,7 +184,9 @@ def test_files_hold_the_model_and_no_pickle(kind, rng, tmp_path):
 
 def test_inputs_are_clipped_to_public_bounds(rng):
     X, y = blobs(rng)
-    model = MLPClassifier(2.0, delta=1e-5, classes=range(3), batch=60, epochs=1, hidden=4, random_state=0).fit(X, y)
+    model = MLPClassifier(
+        2.0, delta=1e-5, classes=range(3), bounds=(0, 1), batch=60, epochs=1, hidden=4, random_state=0
+    ).fit(X, y)
     wild = X.copy()
     wild[0] = [np.nan, np.inf, -np.inf, 1e300, -5, 2]
     tame = X.copy()
@@ -189,6 +202,7 @@ def test_inputs_are_clipped_to_public_bounds(rng):
         ({"optimizer": "lion"}, "Expected optimizer"),
         ({"activation": "sin"}, "Expected activation"),
         ({"bounds": (1.0, 0.0)}, "Expected bounds"),
+        ({"bounds": None}, r"Expected bounds=\(lower, upper\)"),
         ({"clip": -1.0}, "Expected clip"),
         ({"smoothing": -1.0}, "Expected smoothing"),
         ({"epsilon": 0.0}, "Expected epsilon"),
@@ -196,13 +210,46 @@ def test_inputs_are_clipped_to_public_bounds(rng):
 )
 def test_errors_say_what_to_change(settings, message, rng):
     X, y = blobs(rng)
-    model = MLPClassifier(**{"epsilon": 1.0, "classes": range(3), "epochs": 1, "hidden": 4, **settings})
+    model = MLPClassifier(
+        **{"epsilon": 1.0, "classes": range(3), "bounds": (0, 1), "epochs": 1, "hidden": 4, **settings}
+    )
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
 
 
 def test_images_have_shapes(rng):
     with pytest.raises(ValueError, match="Expected images"):
-        CNNClassifier(1.0, classes=[0, 1], epochs=1).fit(rng.random((10, 784)), np.zeros(10, dtype=int))
+        CNNClassifier(1.0, classes=[0, 1], bounds=(0, 1), epochs=1).fit(rng.random((10, 784)), np.zeros(10, dtype=int))
     with pytest.raises(ValueError, match="16 pixels a side"):
-        CNNClassifier(1.0, classes=[0, 1], epochs=1).fit(rng.random((10, 8, 8)), np.zeros(10, dtype=int))
+        CNNClassifier(1.0, classes=[0, 1], bounds=(0, 1), epochs=1).fit(rng.random((10, 8, 8)), np.zeros(10, dtype=int))
+
+
+@pytest.mark.parametrize("kind", [MLPClassifier, CNNClassifier])
+def test_only_bytes_have_bounds_of_their_own(kind, rng):
+    """Numbers that happen to lie in 0 to 1 and numbers that do not are refused alike: no bound is guessed."""
+    images, y = rng.integers(0, 256, size=(20, 16, 16)).astype(np.uint8), np.arange(20) % 2
+    model = kind(3.0, delta=1e-5, classes=[0, 1], batch=10, epochs=1, random_state=0)
+    for other in (images / 255.0, images.astype(int), images > 100):
+        with pytest.raises(ValueError, match="Only bytes"):
+            clone(model).fit(other, y)
+    fitted = clone(model).fit(images, y)
+    with pytest.raises(ValueError, match="Only bytes"):  # they would all count as black
+        fitted.predict(images / 255.0)
+    wide = clone(model).set_params(bounds=(0, 1)).fit(images / 255.0, y)
+    assert wide.decision_function(images / 255.0) == pytest.approx(fitted.decision_function(images), abs=1e-3)
+
+
+def test_a_file_of_an_older_version_keeps_its_bounds(rng, tmp_path):
+    X, y = blobs(rng)
+    model = MLPClassifier(2.0, delta=1e-5, classes=range(3), bounds=(0, 1), batch=60, epochs=1, hidden=4).fit(X, y)
+    expected = model.predict(X)
+    path = tmp_path / "old.safetensors"
+    save(model, path)
+    with safe_open(str(path), framework="pt") as file:
+        content = json.loads(file.metadata()["tacit"])
+        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    del content["checksum"]
+    content["parameters"]["bounds"], content["bytes"] = None, False
+    save_file(tensors, str(path), metadata={"tacit": json.dumps({**content, "checksum": checksum(content)})})
+    assert load(path).bounds == (0.0, 1.0)
+    assert np.array_equal(load(path).predict(X), expected)

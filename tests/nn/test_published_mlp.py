@@ -308,7 +308,8 @@ def test_mean_loss(rng):
     plain = -np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean()
     assert model.mean_loss(X, y) == pytest.approx(plain + 0.1 * (flat(model) ** 2).sum())
     assert model.mean_loss(X, y, 0.0) == pytest.approx(plain)
-    other = MLPClassifier(1.0, delta=1e-5, classes=[0, 1], batch=30, epochs=1, hidden=3, random_state=0).fit(X, y)
+    settings = {"classes": [0, 1], "bounds": (0, 1), "batch": 30, "epochs": 1, "hidden": 3, "random_state": 0}
+    other = MLPClassifier(1.0, delta=1e-5, **settings).fit(X, y)
     plain = -np.log(other.predict_proba(X)[np.arange(len(y)), y]).mean()
     assert other.mean_loss(X, y) == pytest.approx(plain, rel=1e-6)
     assert other.mean_loss(X, y, 2.0) == pytest.approx(plain + (flat(other).astype(float) ** 2).sum(), rel=1e-6)

@@ -68,6 +68,32 @@ def test_checks_of_the_curves_can_fail():
     assert {finding.holds for finding in found} == {False}
 
 
+@pytest.mark.parametrize(
+    ("ours", "spread", "expected"),
+    [((0.8, 0.4001), 1e-5, True), ((0.8, 0.9), 1e-5, False), ((0.5, 0.499), 0.1, None), ((0.5, 0.501), 0.1, None)],
+    ids=["falls", "rises", "falls within the band", "rises within the band"],
+)
+def test_within_the_band_nobody_can_tell(ours, spread, expected):
+    """A mean on the paper's side of a limit shows nothing when its band reaches over the limit."""
+    points = [
+        {"method": method, "epsilon": epsilon, "n": n, "score": score + spread * draw, "status": "proven"}
+        for kind in ("proven", "paper")
+        for epsilon in (0.1, 1.0)
+        for n, own in zip((2**7, 2**21), ours, strict=True)
+        for method, score in ((f"Input ({kind})", own), (f"Obj-Gauss ({kind})", 0.4), ("NP", 0.4))
+        for draw in range(-2, 3)
+    ]
+    _, found = outcome("figure1", points)
+    approaches = [finding.holds for finding in found if "approaches" in finding.statement]
+    assert approaches == [expected] * 4
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.9, None), (1.1, None), (0.7, True), (1.3, False)])
+def test_a_limit_inside_the_band_decides_nothing(value, expected):
+    judged = SOURCE.figure("figure1").check.__globals__["_judged"]
+    assert judged(value, 0.2, 1.0) is expected
+
+
 @pytest.mark.parametrize("kind", ["proven", "paper"])
 def test_the_trade_off(kind):
     points = measured("alpha", calibration=kind, cohort=2**17, trials=3)

@@ -1,12 +1,18 @@
 """A run that is killed, stopped or repeated: no stored cell runs twice, and at the end all are there."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import fakes
 import pytest
 
 from tacit import cli
+from tacit.reproduce import runner
+from tacit.reproduce.cells import Cell
 from tacit.reproduce.store import Store
 
 CELLS = 16
@@ -89,3 +95,29 @@ def test_two_runs_do_not_share_a_folder(tmp_path, capsys):
     with store.held():  # it was let go
         pass
     store.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="signal masks of a process are read from /proc")
+def test_workers_are_deaf_to_ctrl_c_from_their_first_instruction_on():
+    """A signal to the whole group while a worker loads its libraries would print the traceback of an import."""
+
+    def blocked(pid):
+        (line,) = (x for x in Path(f"/proc/{pid}/status").read_text().splitlines() if x.startswith("SigBlk"))
+        return bool(int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+
+    assert not blocked("self")
+    with runner.deaf():
+        assert blocked("self")
+        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert not blocked("self")
+    try:
+        assert blocked(child.pid)
+    finally:
+        child.communicate(b"\n")
+    worker = runner._Worker()
+    try:
+        worker.give(Cell("nowhere", "901", "figure1", {}))
+        assert blocked(worker._process.pid)
+        assert not blocked("self")
+    finally:
+        worker.end()

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tacit.audit.networks import CANARIES, NETWORKS
 from tacit.audit.survey import audit_all, audit_method, markdown, to_json
 from tacit.checks import check, check_count
 from tacit.types import ADJACENCIES, Budget
@@ -13,14 +14,15 @@ from tacit.types import ADJACENCIES, Budget
 _ABOUT = (
     "Measures a lower bound on the epsilon of a method, by training it thousands of times on two data sets that differ "
     "in one record and telling the results apart. 'violated' is a proof, at the stated confidence, that a claim is "
-    "false; 'consistent' is not a proof that it is true."
+    "false; 'consistent' is not a proof that it is true. A network (mlp; it needs the extra 'torch') is trained "
+    "once, with many canaries of which a random half is in."
 )
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to ``tacit``."""
     part = commands.add_parser("audit", help="Measure the epsilon of a method by experiment.", description=_ABOUT)
-    part.add_argument("method", nargs="?", help="a name from `tacit methods`")
+    part.add_argument("method", nargs="?", help=f"a name from `tacit methods`, or {', '.join(NETWORKS)}")
     part.add_argument(
         "--all", action="store_true", help="audit every method under both adjacencies and write the table"
     )
@@ -28,7 +30,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     part.add_argument("--delta", type=float, default=1e-5, help="default: 1e-5; 0 is used for pure methods")
     part.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
     part.add_argument("--loss", help="one loss only; default: all that the method takes")
-    part.add_argument("--seconds", type=float, default=None, help="time for one audit; default: 1.8 (with --all: 8)")
+    part.add_argument(
+        "--seconds", type=float, default=None, help="time for one audit; default: 1.8 (with --all: 8); not for networks"
+    )
+    part.add_argument("--canaries", type=int, default=CANARIES, help=f"for networks; default: {CANARIES}")
     part.add_argument("--confidence", type=float, default=0.999)
     part.add_argument("--seed", type=int, help="makes an audit repeatable")
     part.add_argument("--workers", type=int, default=1, help="with --all: audits at a time; default: 1")
@@ -56,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
             audit_method(
                 options.method, claimed, losses=losses, seconds=options.seconds or 1.8, confidence=options.confidence,
                 seed=options.seed, say=_say, progress=_bar if sys.stderr.isatty() else None,
+                canaries=options.canaries,
             )
         ]  # fmt: skip
     if not options.all:

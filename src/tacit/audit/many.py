@@ -25,7 +25,7 @@ from tacit.mechanisms.output import Minimum, OutputPlan, Passes, Steps
 from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sampler, Subset
 from tacit.mechanisms.svrg import SvrgPlan
 from tacit.noise import SeededSource, Source, gaussian, release, uniform
-from tacit.problem import Problem, Records, rounding_slack
+from tacit.problem import Problem, Records
 from tacit.smoothing import coefficients
 from tacit.solvers.descent import Descent
 from tacit.solvers.newton import Newton
@@ -109,7 +109,7 @@ def _objective(plan: ObjectivePlan, problem: Problem, trials: int, source: Sourc
     strong = replace(problem, regularization=plan.regularization, outputs=trials, linear=linear)
     tau = TOLERANCE * plan.scale
     weights, gaps, _ = Newton(tau).solve_columns(strong)
-    weights[:, gaps > tau + rounding_slack(problem.facts) * problem.facts.gradient] = 0.0
+    weights[:, gaps > tau + plan.slack] = 0.0
     return release(weights, plan.polish_scale, unit_noise(source, size, trials, plan.noise)).T
 
 

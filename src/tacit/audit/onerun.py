@@ -9,18 +9,24 @@ guesses V obeys
 
 (their main theorem), which is a valid p-value for every epsilon; the largest epsilon that it rejects is the bound. For
 replace-one neighbours the coin chooses between two versions of a canary, and the same argument holds.
+
+Where all guesses are right, the last term is about :math:`2 \delta (1 + e^\epsilon)`, however many canaries there are:
+no single run shows much more than :math:`\log(\alpha / 2 \delta)` at error :math:`\alpha`. A claim beyond the ceiling
+cannot be refuted this way; a smaller delta, or less confidence, raises it.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.optimize import brentq
+from scipy.stats import binom, norm
 
+from tacit.accounting import gaussian_mu
 from tacit.audit.pairs import Data
 from tacit.audit.result import AuditResult
 from tacit.checks import check
@@ -28,6 +34,10 @@ from tacit.types import Array, Budget
 
 SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)
 """Shares of the canaries that are guessed; the error probability is divided among them."""
+CHOICES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1)
+"""Shares from which one is chosen beforehand."""
+WEAK = 4.0
+"""A trainer with so many times too little noise is the one to be caught."""
 
 
 def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
@@ -58,6 +68,29 @@ def bound(canaries: int, guesses: int, right: int, delta: float, error: float) -
     return low
 
 
+def guessed(canaries: int, share: float) -> int:
+    """How many canaries are guessed: an even number, half of them in and half of them out."""
+    return 2 * int(share * canaries / 2)
+
+
+def best_share(canaries: int, claimed: Budget, confidence: float) -> float:
+    """The one share that should show most, chosen from public numbers before anything is trained.
+
+    The scores are taken to be those of a Gaussian mechanism with a quarter of the noise that the claim needs, so that
+    such a trainer is caught; where even that could not refute the claim, with all of the noise.
+    """
+    mu = gaussian_mu(claimed.epsilon, claimed.delta)
+
+    def shown(share: float, mu: float) -> float:
+        cut = brentq(lambda t: norm.sf(t) + norm.sf(t - mu) - share, mu / 2 - 1e-6, mu + 40.0)
+        count = guessed(canaries, share)
+        right = int(count * min(1.0, float(norm.sf(cut - mu)) / share))
+        return bound(canaries, count, right, claimed.delta, 1 - confidence)
+
+    caught, share = max((shown(share, WEAK * mu), share) for share in CHOICES)
+    return share if caught > claimed.epsilon else max((shown(share, mu), share) for share in CHOICES)[1]
+
+
 def audit_one_run(
     train: Callable[[Array, Array, np.random.Generator], Any],
     score: Callable[[Any, Data], Array],
@@ -66,6 +99,7 @@ def audit_one_run(
     claimed: Budget,
     *,
     others: Data | None = None,
+    shares: Sequence[float] = SHARES,
     confidence: float = 0.999,
     seed: int | None = None,
     name: str = "one run",
@@ -74,8 +108,11 @@ def audit_one_run(
     guessed.
 
     ``score(model, canaries)`` is larger for canaries that seem to have been in. ``others`` are the versions that stand
-    in for absent canaries: give them for replace-one claims, leave them out for add-remove.
+    in for absent canaries: give them for replace-one claims, leave them out for add-remove. ``shares`` of the canaries
+    are guessed, those with the largest and the smallest scores; they must be chosen without looking at the model, and
+    the fewer, the more each may show. The ceiling is what all guesses right would show.
     """
+    check(len(shares) > 0 and all(0 < s <= 1 for s in shares), "Expected shares above 0 and up to 1, at least one.")
     check(
         (others is None) == (claimed.adjacency == "add-remove"),
         "Replace-one claims need others=, add-remove ones do not.",
@@ -91,17 +128,20 @@ def audit_one_run(
         parts.append(Data(others.rows[~inside], others.targets[~inside]))
     rows, targets = np.vstack([p.rows for p in parts]), np.concatenate([p.targets for p in parts])
     scores = np.asarray(score(train(rows, targets, rng), canaries), dtype=np.float64)
-    order = np.argsort(scores + 0.0 * rng.random(count), kind="stable")
-    best, detail = 0.0, (count, 0)
-    for share in SHARES:
-        half = int(share * count / 2)
-        if half == 0:
+    # Ties at random. By position would be valid too, since the coins do not depend on it; but a caller whose canaries
+    # are sorted by strength would have all abstentions among the strong, or among the weak.
+    order = np.lexsort((rng.random(count), scores))
+    error = (1 - confidence) / len(shares)
+    best, detail, ceiling = 0.0, (0, 0), 0.0
+    for total in (guessed(count, share) for share in shares):
+        if total == 0:
             continue
+        half = total // 2
         right = int((~inside[order[:half]]).sum() + inside[order[-half:]].sum())
-        shown = bound(count, 2 * half, right, claimed.delta, (1 - confidence) / len(SHARES))
+        shown = bound(count, total, right, claimed.delta, error)
+        ceiling = max(ceiling, bound(count, total, total, claimed.delta, error))
         if shown >= best:
-            best, detail = shown, (2 * half, right)
-    error = (1 - confidence) / len(SHARES)
+            best, detail = shown, (total, right)
     return AuditResult(
         subject=name,
         claimed=claimed.epsilon,
@@ -115,7 +155,7 @@ def audit_one_run(
         pair="canaries",
         bound="one run",
         clopper_pearson=0.0,
-        ceiling=bound(count, count, count, claimed.delta, error),
+        ceiling=ceiling,
         seconds=time.perf_counter() - start,
         seed=seed,
         first=scores[inside],

@@ -7,7 +7,7 @@ matters is the ratio of one record's pull to the noise, and small sets train fas
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -23,8 +23,8 @@ TASKS: tuple[Task, ...] = ("classification", "regression", "multiclass")
 class Data:
     """Rows and targets."""
 
-    rows: Array
-    targets: Array
+    rows: Array = field(repr=False)
+    targets: Array = field(repr=False)
 
     def __post_init__(self) -> None:
         check(len(self.rows) == len(self.targets) > 0, "Expected as many targets as rows, and at least one.")
@@ -38,7 +38,7 @@ class Pair:
     about: str
     first: Data
     second: Data
-    direction: Array
+    direction: Array = field(repr=False)
 
     @classmethod
     def of(cls, first: tuple[Array, Array], second: tuple[Array, Array], name: str = "given") -> Pair:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tacit.checks import at_least
 from tacit.types import Adjacency, Array
 
 Verdict = Literal["consistent", "violated"]
@@ -66,11 +67,15 @@ class AuditResult:
 
     def __str__(self) -> str:
         word = "VIOLATED" if self.verdict == "violated" else "consistent with the claim"
+        single = self.bound == "one run"
+        plain = (
+            "" if single or self.bound == "clopper-pearson" else f" (Clopper-Pearson alone {self.clopper_pearson:.3g})"
+        )
+        scored = f"{self.trials:,} canaries" if single else f"{self.trials:,} trials a side scored"
         return (
-            f"{self.subject}: epsilon >= {self.epsilon:.3g} at delta = {self.delta:g} with {100 * self.confidence:g}% "
-            f"confidence; claimed {self.claimed:g}: {word}\n"
-            f"  {self.adjacency}, pair '{self.pair}', attack: {self.attack}, bound: {self.bound} "
-            f"(Clopper-Pearson alone {self.clopper_pearson:.3g})\n"
-            f"  {self.trials:,} trials a side scored, {self.runs:,} runs in all, {self.seconds:.1f} s; "
-            f"so many could show at most {self.ceiling:.3g}"
+            f"{self.subject}: epsilon >= {at_least(self.epsilon)} at delta = {self.delta:g} with "
+            f"{100 * self.confidence:g}% confidence; claimed {self.claimed:g}: {word}\n"
+            f"  {self.adjacency}, pair '{self.pair}', attack: {self.attack}, bound: {self.bound}{plain}\n"
+            f"  {scored}, {self.runs:,} runs in all, {self.seconds:.1f} s; so many could show at most "
+            f"{self.ceiling:.3g}"
         )

@@ -19,7 +19,7 @@ from tacit.audit.attacks import Attack, Event, choose_event, fit_attacks
 from tacit.audit.bounds import Profile, advantage, ceiling, clopper_pearson, gaussian_profile
 from tacit.audit.pairs import Data, Pair, Task, library
 from tacit.audit.result import AuditResult
-from tacit.audit.subjects import Planned, Subject, planned, profile_of, subject_of
+from tacit.audit.subjects import NO_NUMBER, Planned, Subject, planned, profile_of, subject_of
 from tacit.checks import check, check_positive
 from tacit.types import Array, Budget
 
@@ -54,7 +54,7 @@ def audit(
     train: Any,
     claimed: Budget,
     *,
-    pairs: Sequence[Pair] | None = None,
+    pairs: Sequence[Pair] | Pair | None = None,
     family: str | None = None,
     confidence: float = 0.999,
     trials: int | None = None,
@@ -74,15 +74,16 @@ def audit(
     """A lower bound on the epsilon of a training procedure at the claimed delta, valid with probability ``confidence``.
 
     ``train``: a method's name (with its ``loss``, ``regularization``, ``intercept``), an estimator with ``fit`` and
-    ``coef_``, or a function ``train(X, y, rng) -> parameters``. ``pairs``: neighbouring data sets; None is the
-    library's, for ``task`` with ``records`` rows of norm ``clip`` and targets within ``bound``. ``family='gaussian'``
-    adds the Gaussian-DP bound, for a procedure that is known to be as private as some Gaussian mechanism; methods
-    bring their own. ``trials``: runs in all on the pair that is chosen; None takes as many as fit in ``seconds``,
-    fewer where fewer show a violation.
+    ``coef_``, or a function ``train(X, y, rng) -> parameters``. ``pairs``: one or several of neighbouring data sets;
+    None is the library's, for ``task`` with ``records`` rows of norm ``clip`` and targets within ``bound``.
+    ``family='gaussian'`` adds the Gaussian-DP bound, for a procedure that is known to be as private as some Gaussian
+    mechanism; methods bring their own. ``trials``: runs in all on the pair that is chosen; None takes as many as fit in
+    ``seconds``, fewer where fewer show a violation.
 
     Guarantee: if the procedure is (epsilon, delta)-private under the adjacency of the claim, the bound exceeds epsilon
     with probability at most 1 - confidence, whatever the procedure. Edges: two sets that cannot be told apart give 0.
     """
+    _check_claim(claimed)
     check(0.7 < confidence < 1, f"Expected 0.7 < confidence={confidence} < 1.")
     check(family in (None, "gaussian"), f"Expected family={family!r} to be None or 'gaussian'.")
     check(trials is None or trials >= 100, f"Expected trials={trials} >= 100.")
@@ -95,10 +96,10 @@ def audit(
             regularization=regularization,
         )  # fmt: skip
     subject = subject_of(train, name)
-    chosen = tuple(pairs or library(
+    chosen = (pairs,) if isinstance(pairs, Pair) else tuple(pairs or library(
         claimed.adjacency, task=task or "classification", records=records, clip=clip, bound=bound, columns=columns
     ))  # fmt: skip
-    check(chosen, "Expected at least one pair of data sets.")
+    check(all(isinstance(pair, Pair) for pair in chosen), "Expected pairs to be Pair objects: Pair.of(first, second).")
     family_name, profile = "", None
     if isinstance(subject, Planned):
         family_name, profile = profile_of(getattr(subject.plan, "events", ()), claimed) or ("", None)
@@ -109,6 +110,10 @@ def audit(
     setting = _Setting(claimed.delta, 1 - confidence, profile)
     run = _Run(subject, setting, claimed, start, seconds, trials, seed, progress or (lambda stage, part: None))
     return run.score(*run.choose(chosen), family_name, name or subject.name, confidence)
+
+
+def _check_claim(claimed: Budget) -> None:
+    check(isinstance(claimed, Budget), "Expected claimed to be a Budget: tacit.Budget(epsilon, delta, adjacency).")
 
 
 class _Run:
@@ -147,6 +152,8 @@ class _Run:
             self.progress(f"pair '{pair.name}'", 0.3 * number / (len(pairs) + 1))
             began = time.perf_counter()
             sides = [self.draw(data, _FIRST) for data in (pair.first, pair.second)]
+            nothing = all(bool((side == NO_NUMBER).all()) for side in sides)
+            check(not nothing, "Training gave nothing but NaN on both data sets. Expected parameters.")
             spent = time.perf_counter() - began
             rate = spent / (2 * _FIRST)
             most = (
@@ -259,6 +266,7 @@ def audit_samplers(
     ``first`` and ``second`` privatise two records that an attacker wants to tell apart. All else is as in
     :func:`audit`.
     """
+    _check_claim(claimed)
     mark = np.zeros((1, 1)), np.ones((1, 1))
 
     class Local:

@@ -28,6 +28,8 @@ from tacit.problem import Problem, Records
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
 Train = Callable[[Array, Array, np.random.Generator], Any]
+NO_NUMBER = 1e30
+"""What stands for NaN in a run's parameters."""
 LOSSES: dict[str, Callable[[], Loss]] = {
     "logistic": Logistic, "huber-hinge": HuberHinge, "squared": Squared, "softmax": lambda: Softmax(3),
 }  # fmt: skip
@@ -55,7 +57,9 @@ class Trained:
         """Call it with a fresh generator for each run."""
         seeds = np.random.SeedSequence(seed).spawn(trials)
         runs = [_flat(self.train(data.rows, data.targets, np.random.default_rng(s))) for s in seeds]
-        return np.stack(runs)
+        sizes = {len(run) for run in runs}
+        check(len(sizes) == 1 and 0 not in sizes, "Expected the function to return as many parameters in every run.")
+        return _finite(np.stack(runs))
 
 
 @dataclass(frozen=True)
@@ -189,8 +193,13 @@ def subject_of(train: Any, name: str | None = None) -> Subject:
 
 
 def _flat(parameters: Any) -> Array:
-    return np.asarray(parameters, dtype=np.float64).ravel()
+    try:
+        return np.asarray(parameters, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        kind = type(parameters).__name__
+    raise ValueError(f"Expected an array of numbers as the result of training, not {kind}: the parameters that go out.")
 
 
 def _finite(runs: Array) -> Array:
-    return np.nan_to_num(runs, nan=1e30, posinf=1e30, neginf=-1e30)
+    """NaN and infinity as far-away numbers: that a run gives them is an outcome like others, and may tell."""
+    return np.nan_to_num(runs, nan=NO_NUMBER, posinf=NO_NUMBER, neginf=-NO_NUMBER)

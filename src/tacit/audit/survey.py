@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable
@@ -14,12 +15,13 @@ from typing import Any
 
 from tacit._version import __version__
 from tacit.audit.exact import exact_epsilon, one_dimensional_pairs
+from tacit.audit.networks import CANARIES, NETWORKS, audit_network, available, network
 from tacit.audit.result import AuditResult
 from tacit.audit.runner import Progress, audit
 from tacit.audit.subjects import planned
 from tacit.checks import PrivacyError, check
 from tacit.losses import Logistic
-from tacit.mechanisms import METHODS, GradientPerturbation, Mechanism, ObjectivePerturbation, Output
+from tacit.mechanisms import METHODS, PUBLISHED, GradientPerturbation, Mechanism, ObjectivePerturbation, Output
 from tacit.mechanisms.base import Method
 from tacit.types import ADJACENCIES, Adjacency, Budget, Loss
 
@@ -71,10 +73,21 @@ class Row:
 
 def audit_method(
     name: str, claimed: Budget, *, losses: Iterable[str] | None = None, seconds: float = 8.0, confidence: float = 0.999,
-    seed: int | None = None, say: Say = lambda text: None, progress: Progress | None = None,
+    seed: int | None = None, say: Say = lambda text: None, progress: Progress | None = None, canaries: int = CANARIES,
 ) -> Row:  # fmt: skip
-    """Audit a method with each of its losses, at its default settings and under stress where that is set."""
-    check(name in METHODS, f"Unknown method {name!r}. Known: {', '.join(METHODS)}.")
+    """Audit a method with each of its losses, at its default settings and under stress where that is set.
+
+    A network is trained once at either setting, whatever time that takes: ``canaries`` is for networks alone.
+    """
+    check(
+        name not in PUBLISHED,
+        f"The noise of {name!r} has a constant that its paper leaves open. Audits of it, at several constants, are "
+        "recorded in the docs; `python -m tacit.audit.evidence` makes them again.",
+    )
+    check(name in METHODS or name in NETWORKS, f"Unknown method {name!r}. Known: {', '.join((*METHODS, *NETWORKS))}.")
+    if name in NETWORKS:
+        check(losses is None, f"{name} is a network, which has one loss. Leave out --loss.")
+        return _network_row(name, claimed, confidence, seed, say, canaries)
     method, start = METHODS[name], time.perf_counter()
     pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
     claim = Budget(claimed.epsilon, 0.0 if pure else claimed.delta, claimed.adjacency)
@@ -106,9 +119,13 @@ def audit_all(
     claimed: Budget, *, seconds: float = 8.0, confidence: float = 0.999, seed: int | None = None,
     say: Say = lambda text: None, methods: Iterable[str] | None = None, workers: int = 1,
 ) -> list[Row]:  # fmt: skip
-    """Audit every method under both adjacencies, so many at a time; those that refuse one are left out there."""
+    """Audit every method under both adjacencies, so many at a time; those that refuse one are left out there.
+
+    Networks come last, where PyTorch is installed.
+    """
+    names = methods or (*METHODS, *(NETWORKS if available() else ()))
     budgets = {adjacency: Budget(claimed.epsilon, claimed.delta, adjacency) for adjacency in ADJACENCIES}
-    jobs = [(name, budget, seconds, confidence, seed) for name in methods or METHODS for budget in budgets.values()]
+    jobs = [(name, budget, seconds, confidence, seed) for name in names for budget in budgets.values()]
     if workers == 1:
         return [row for row in map(partial(_row, say), jobs) if row is not None]
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -125,8 +142,22 @@ def _row(say: Say | None, job: tuple[str, Budget, float, float, int | None]) -> 
         return None
 
 
+def _network_row(
+    name: str, claimed: Budget, confidence: float, seed: int | None, say: Say, canaries: int
+) -> Row:  # fmt: skip
+    start, results = time.perf_counter(), []
+    for number, setting in enumerate(("default settings", "under stress")):
+        model = network(claimed, stressed=number > 0)
+        say(f"{name}, {setting}, {claimed.adjacency}, one run with {canaries:,} canaries")
+        key = None if seed is None else seed + number
+        results.append(
+            audit_network(model, canaries=canaries, confidence=confidence, seed=key, name=f"{name}, {setting}")
+        )
+    return Row(name, "proven", claimed.adjacency, tuple(results), None, time.perf_counter() - start)
+
+
 def _told(say: Say, row: Row) -> bool:
-    say(f"{row.method}, {row.adjacency}: epsilon >= {row.worst.epsilon:.2f}")
+    say(f"{row.method}, {row.adjacency}: epsilon >= {_down(row.worst.epsilon)}")
     return True
 
 
@@ -173,6 +204,11 @@ def to_json(rows: list[Row], claimed: Budget, confidence: float) -> str:
     return json.dumps({**head, "confidence": confidence, "methods": [row.to_dict() for row in rows]}, indent=1)
 
 
+def _down(epsilon: float) -> str:
+    """A lower bound with two decimals, never above it."""
+    return f"{math.floor(100 * epsilon) / 100:.2f}"
+
+
 def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
     """The table of the documentation."""
     head = (
@@ -180,6 +216,8 @@ def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
         f"epsilon = {claimed.epsilon:g}, delta = {claimed.delta:g} (0 for the pure methods); every bound "
         f"at {100 * confidence:g}% confidence, and the largest of a method's (up to five) is shown.\n"
     )
+    if any(row.method in NETWORKS for row in rows):
+        head += "A network is trained once, and what is scored are its canaries: *one run*.\n"
     lines = [
         head,
         "| method | neighbours | status | measured | exact, one dimension | where | scored | could show | time |",
@@ -191,8 +229,8 @@ def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
         exact = "" if row.exact is None else f"{row.exact:.2f}"
         where = f"{worst.subject.removeprefix(row.method).strip(' ,')}; {worst.pair}; {worst.bound}"
         lines.append(
-            f"| {row.method} | {row.adjacency} | {row.status} | ≥ {worst.epsilon:.2f}{verdict} | {exact} | {where} | "
-            f"{worst.trials:,} | {worst.ceiling:.1f} | {row.seconds:.0f} s |"
+            f"| {row.method} | {row.adjacency} | {row.status} | ≥ {_down(worst.epsilon)}{verdict} | {exact} | {where} "
+            f"| {worst.trials:,} | {worst.ceiling:.1f} | {row.seconds:.0f} s |"
         )
     return "\n".join(lines) + "\n"
 

@@ -7,7 +7,7 @@ and are otherwise fetched from their public address on first use (never with TAC
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +33,7 @@ class Dataset:
     """
 
     name: str
-    table: Table
+    table: Table = field(repr=False)
     schema: Schema
     source: str
     licence: str

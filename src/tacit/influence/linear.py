@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,9 +41,9 @@ class Measured:
     negative); ``test``: the rise of the mean test loss (positive: the record helps), or None without test records.
     """
 
-    norms: Array
-    own: Array
-    test: Array | None
+    norms: Array = field(repr=False)
+    own: Array = field(repr=False)
+    test: Array | None = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Influence:
     """
 
     problem: Problem
-    weights: Array
-    inverse: Array
+    weights: Array = field(repr=False)
+    inverse: Array = field(repr=False)
 
     @classmethod
     def at(cls, problem: Problem, weights: Array) -> Influence:
@@ -97,6 +97,7 @@ class Influence:
     def measure(self, test: Problem | None = None) -> Measured:
         """Norm, self-influence and (with a test problem of the same design) influence on the mean test loss, of all n.
 
+        The test problem's targets are coded as those of this one: -1 and +1 for a loss of labels.
         One blocked pass: n d^2 multiplications, the same as one Newton step, and no temporary larger than a block.
         """
         count = self.problem.records.count
@@ -139,17 +140,19 @@ def influence_of(
     clip: float = 1.0,
     intercept: float = 0.5,
 ) -> Influence:
-    """Train the plain, non-private minimiser on targets of -1 and +1 (or numbers) and give its influence functions.
+    """Train the plain, non-private minimiser and give its influence functions.
 
-    ``regularization`` is lambda of the mean objective; rows are clipped to ``clip`` and get a constant coordinate of
-    ``intercept`` times the clip, as in :mod:`tacit.estimators`. NOT PRIVATE.
+    ``y``: for a loss of labels (logistic, Huber hinge) any two values, numbers or text: the first in sorted order
+    counts as -1, the second as +1; for the squared loss finite numbers. ``regularization`` is lambda of the mean
+    objective; rows are clipped to ``clip`` and get a constant coordinate of ``intercept`` times the clip, as in
+    :mod:`tacit.estimators`. NOT PRIVATE.
     """
     check_positive("regularization", regularization)
-    targets = np.asarray(y, dtype=np.float64)
+    loss = Logistic() if loss is None else loss
+    check(not loss.coupled, "Expected a loss of one score. Of a softmax model, build Influence.at(problem, weights).")
+    targets = _values(y) if loss.geometry == "two-sided" else _signs(y)
     problem = Problem(
-        Records.build(X, targets, clip, intercept * clip),
-        Logistic() if loss is None else loss,
-        regularization=regularization * len(targets),
+        Records.build(X, targets, clip, intercept * clip), loss, regularization=regularization * len(targets)
     )
     solution = Newton(1e-9 * problem.facts.gradient * math.sqrt(len(targets))).solve(problem)
     return Influence.at(problem, solution.weights)
@@ -172,6 +175,31 @@ def design_rows(records: Records, rows: NDArray[np.intp] | slice) -> Array:
     thin = bool(sparse.issparse(records.matrix))
     dense = np.asarray(part.toarray() if thin else part, dtype=np.float64) * records.scales[rows, None]
     return np.hstack([dense, np.full((len(dense), 1), records.intercept)]) if records.intercept else dense
+
+
+def _signs(y: Any) -> Array:
+    """Two labels as -1 and +1, in their sorted order; no sentence quotes one."""
+    labels = np.asarray(y).ravel()
+    try:
+        known, codes = np.unique(labels, return_inverse=True)
+    except TypeError:  # labels of several kinds, None among them, have no order
+        known, codes = np.array([]), np.array([])
+    missing = labels.dtype.kind == "f" and bool(np.isnan(labels).any())
+    check(
+        len(known) == 2 and not missing,
+        "Expected y to hold exactly two labels and no missing one; of several classes, measure one against the rest.",
+    )
+    return np.asarray(2.0 * codes - 1.0)
+
+
+def _values(y: Any) -> Array:
+    """Targets as finite numbers; no sentence quotes one."""
+    try:
+        targets = np.asarray(y, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        targets = np.array([np.nan])
+    check(np.isfinite(targets).all(), "Expected finite numbers as targets of this loss.")
+    return targets
 
 
 def _softmax_hessian(problem: Problem, weights: Array) -> Array:

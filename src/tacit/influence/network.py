@@ -7,7 +7,7 @@ record on it is one directional derivative each, ``<grad loss_i, s>/n``, all n o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.checks import check
@@ -31,8 +31,8 @@ class NetworkInfluence:
 
     model: Any
     loss: Callable[[Any, Any], Any]
-    inputs: Any
-    targets: Any
+    inputs: Any = field(repr=False)
+    targets: Any = field(repr=False)
     regularization: float = 0.0
     damping: float = 0.01
     iterations: int = 200

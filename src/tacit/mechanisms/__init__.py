@@ -143,6 +143,10 @@ PUBLISHED: dict[str, Method] = {
 """Methods with no proven calibration, kept to reproduce and audit papers; pass the mechanism with its constants."""
 
 
+def _pure(mechanism: Mechanism) -> bool:
+    return getattr(mechanism, "noise", "gaussian") == "sphere"
+
+
 def choose_method(
     method: str | Mechanism, budget: Budget, facts: Facts, calibration: Calibration = "proven"
 ) -> tuple[str, Mechanism, Budget]:
@@ -150,6 +154,13 @@ def choose_method(
 
     A calibration that the method does not have is refused.
     """
+    if budget.delta == 0 and budget.private and (method == "auto" or method in METHODS):
+        pure_names = [n for n, m in METHODS.items() if _pure(m.mechanism) and facts.loss.name in m.losses]
+        if method not in pure_names:
+            refuse(
+                f"delta = 0 needs other noise than that of method={method!r}. Use delta > 0, or a pure method: "
+                f"method={' or '.join(map(repr, pure_names))}."
+            )
     if not isinstance(method, str):
         check(
             isinstance(method, Mechanism),
@@ -163,7 +174,7 @@ def choose_method(
         mechanism, offered = known[name].mechanism, known[name].calibrations
         if calibration not in offered and name in METHODS:  # the published-only ones say themselves what to use instead
             refuse(f"Method {name!r} has no calibration {calibration!r}. Use calibration={offered[0]!r}.")
-    pure = getattr(mechanism, "noise", "gaussian") == "sphere"
+    pure = _pure(mechanism)
     if calibration == "paper" and budget.delta == 0 and not pure:
         refuse("The published noise of this method needs delta > 0.")
     return name, mechanism, replace(budget, delta=0.0) if pure else budget

@@ -11,7 +11,7 @@ from tacit.events import Event
 from tacit.mechanisms import rules
 from tacit.mechanisms.samplers import Everyone, Noise, Sampler, Subset
 from tacit.noise import Source, add_gaussian, add_sphere, grid_slack
-from tacit.problem import Problem, rounding_slack
+from tacit.problem import Problem, largest_weight, steps_slack
 from tacit.smoothing import check_smoothing, paper_noise, smooth_weights
 from tacit.solvers.descent import Average, Descent, Optimizer, Schedule
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
@@ -98,7 +98,7 @@ class GradientPerturbation:
         )
         steps, clip = rule.steps, rule.clip
         norm = clip * math.sqrt(facts.models)
-        arithmetic = norm * rounding_slack(facts)
+        arithmetic = norm * steps_slack(facts, clip)
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = arithmetic + grid_slack(scale, facts.size)
@@ -115,7 +115,10 @@ class GradientPerturbation:
         step = self.step or rules.step_size(
             facts, rule, scale, divisor, self.noise, facts.models, self.smoothing, self.optimizer
         )
-        descent = Descent(steps, step, rule.momentum, rule.schedule, rule.average, self.radius, self.optimizer)
+        descent = Descent(
+            steps, step, rule.momentum, rule.schedule, rule.average, self.radius, self.optimizer,
+            largest_weight(facts, clip),
+        )  # fmt: skip
         words = (
             f"each record's gradient clipped to norm {clip:.6g}",
             f"{steps} steps over {type(sampler).__name__.lower()}",

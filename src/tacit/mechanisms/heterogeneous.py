@@ -188,7 +188,8 @@ class PiDbdpErmPlan:
         """Lines 2 to 19. Extras: ``noiseless``, and ``perturbed``: the last version of every perturbed record's row."""
         n, columns = problem.records.count, int(problem.records.matrix.shape[1])
         strong = replace(problem, regularization=self.regularization * n)
-        weights = certified(strong, 1e-9 * problem.facts.gradient * math.sqrt(n))  # line 2: the exact minimiser
+        tau = 1e-9 * problem.facts.gradient * math.sqrt(n)
+        weights = certified(strong, tau, math.inf)  # line 2: the exact minimiser
         inverse = _mean_hessian_inverse(strong, weights)
         noiseless, perturbed = 0, dict[int, Array]()
         for _ in range(self.rounds):

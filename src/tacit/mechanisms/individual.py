@@ -158,7 +158,7 @@ class Individual:
         norm = clip * math.sqrt(facts.models)
         # A hair more, so that rounding the charge up does not cost a record the last of a whole number of full steps.
         limit = norm**2 * max(1.0, share * steps) * (1 + 1e-9)
-        arithmetic = norm * rounding_slack(facts)
+        arithmetic = norm * rounding_slack(facts, clip=clip)  # reach 0: scores are row by row, a function of the record
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = math.sqrt(steps) * (arithmetic + grid_slack(scale, facts.size))

@@ -99,12 +99,13 @@ class InputNumbers:
     def record_events(self) -> tuple[Event, ...]:
         """What one contributor releases: one joint Gaussian mechanism, priced exactly.
 
-        Two records differ most when x' = -x and y' = y, or, if the row noise is large, when x' = x and y' = -y: the
-        intercept's constant then differs too.
+        Two records differ most when x' = -x and y' = y (or y' = -y, if the intercept's constant is larger than the
+        clip: p then differs by it alone), or, if the row noise is large, when x' = x and y' = -y: p then differs by
+        both.
         """
         row_slack, cross_slack = (step * math.sqrt(self.features) for step in self.steps)
         row = Sensitivity(None, 2 * math.sqrt(self.curvature) * self.clip + row_slack)
-        cross = Sensitivity(None, 2 * self.slope * self.clip + cross_slack)
+        cross = Sensitivity(None, 2 * self.slope * max(self.clip, self.intercept) + cross_slack)
         flipped = Sensitivity(None, 2 * self.slope * math.hypot(self.clip, self.intercept) + cross_slack)
         both = (Gaussian(row, self.row_scale), Gaussian(cross, self.cross_scale))
         label = (Gaussian(flipped, self.cross_scale),)

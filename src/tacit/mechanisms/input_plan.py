@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit import accounting
 from tacit.accounting import gaussian_mu
 from tacit.calibrate import smallest_scale
-from tacit.checks import check, check_positive, refuse
+from tacit.checks import at_most, check, check_positive, refuse
 from tacit.events import Claimed, Event
 from tacit.mechanisms.input import InputNumbers
 from tacit.mechanisms.moments import Sums
@@ -115,7 +115,7 @@ def proven(
 
 def _spare(numbers: InputNumbers, mu: float) -> InputNumbers:
     """The same cross noise, and only as much row noise as the record's mu still needs: less noise is less to hide."""
-    used = 2 * numbers.slope * numbers.clip / numbers.cross_scale
+    used = 2 * numbers.slope * max(numbers.clip, numbers.intercept) / numbers.cross_scale
     left = math.sqrt(max(mu**2 - used**2, 0.5 * mu**2))
     return replace(numbers, row_scale=min(numbers.row_scale, 2 * math.sqrt(numbers.curvature) * numbers.clip / left))
 
@@ -210,7 +210,7 @@ def plan_of(numbers: InputNumbers, setting: Setting, budget: Budget, calibration
     if calibration == "paper":
         proved = accounting.epsilon(events, budget.delta, "replace-one")
         claimed, at = corollary_1(numbers, budget.delta)
-        words.append(f"what Tacit can prove for this noise is epsilon = {proved:.4g}")
+        words.append(f"what Tacit can prove for this noise is epsilon = {at_most(proved)}")
         words.append(f"Corollary 1 states epsilon = {claimed:.4g} at delta = {at:.3g} for the record")
         events = (Claimed(budget.epsilon, budget.delta, PAPER),)
     theorem = "input-paper" if calibration == "paper" else "input"

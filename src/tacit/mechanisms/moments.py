@@ -7,7 +7,7 @@ as adding all at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,8 @@ class Sums:
     """The count, the second moments of q and the sum of p, in grid steps. Frozen: adding gives a new value."""
 
     count: int
-    second: NDArray[Any]
-    cross: NDArray[Any]
+    second: NDArray[Any] = field(repr=False)
+    cross: NDArray[Any] = field(repr=False)
 
     @classmethod
     def empty(cls, features: int) -> Sums:

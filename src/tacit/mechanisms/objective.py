@@ -20,9 +20,9 @@ from tacit.calibrate import smallest_scale
 from tacit.checks import refuse
 from tacit.events import Event, Gaussian, Objective, Sensitivity, Sphere
 from tacit.mechanisms import rules
-from tacit.mechanisms.output import certified
-from tacit.noise import Source, add_gaussian, add_sphere, gaussian, grid_slack, sphere
-from tacit.problem import Problem, rounding_slack
+from tacit.mechanisms.output import certified, check_certifiable
+from tacit.noise import Source, add_gaussian, add_sphere, gaussian, grid_slack, longest, sphere
+from tacit.problem import Problem, minimum_slack
 from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 TOLERANCE = 1e-7
@@ -39,6 +39,7 @@ class ObjectivePlan:
     noise: Literal["gaussian", "sphere"]
     scale: float
     polish_scale: float
+    slack: float
     regularization: float
     events: tuple[Event, ...]
     theorem: str
@@ -48,10 +49,10 @@ class ObjectivePlan:
         """Draw the linear term once, minimise, release on the grid with the polishing noise."""
         strong = replace(problem, regularization=self.regularization)
         if not self.scale:
-            return Solution(certified(strong, TOLERANCE * problem.facts.gradient))
+            return Solution(certified(strong, TOLERANCE * problem.facts.gradient, self.slack))
         unit, add = (gaussian, add_gaussian) if self.noise == "gaussian" else (sphere, add_sphere)
         linear = self.scale * unit(source, (problem.records.features, problem.outputs))
-        weights = certified(replace(strong, linear=linear), TOLERANCE * self.scale)
+        weights = certified(replace(strong, linear=linear), TOLERANCE * self.scale, self.slack)
         return Solution(add(weights, self.polish_scale, source))
 
 
@@ -86,14 +87,20 @@ class ObjectivePerturbation:
             strong = regularization * facts.records
         if not strong > 0:
             refuse("Objective perturbation needs regularization > 0; leave it out to have it chosen.")
+        check_certifiable(facts, strong)
         if strong < least * (1 - 1e-9):
             refuse(f"Kifer et al. 2012 need regularization >= {least / facts.records:.6g} here.")
-        gap = rounding_slack(facts) * facts.gradient
         theorem = "objective" if self.noise == "gaussian" else "objective-pure"
         share = POLISH if self.noise == "gaussian" and (facts.models == 1 or facts.loss.coupled) else POLISH_ADDED
 
+        def slack(scale: float) -> float:  # of the gradient that certifies the minimum
+            return minimum_slack(facts, strong, scale * longest(facts.size, self.noise)) * facts.gradient
+
+        def apart(scale: float) -> float:  # the points that the solver may stop at
+            return 2 * (TOLERANCE * scale + slack(scale)) / strong
+
         def polish(scale: float) -> float:
-            return 2 * (TOLERANCE * scale + gap) / (strong * share * min(1.0, facts.gradient / scale))
+            return apart(scale) / (share * min(1.0, facts.gradient / scale))
 
         def released(scale: float) -> tuple[Event, ...]:
             main = Objective(
@@ -106,7 +113,7 @@ class ObjectivePerturbation:
                 self.noise,
             )
             out = polish(scale)
-            moved = 2 * (TOLERANCE * scale + gap) / strong + grid_slack(out, facts.size)
+            moved = apart(scale) + grid_slack(out, facts.size)
             hidden = Sensitivity(moved, moved)
             return main, (Gaussian(hidden, out) if self.noise == "gaussian" else Sphere(hidden, out))
 
@@ -121,8 +128,9 @@ class ObjectivePerturbation:
             f"solved to a gradient norm of {TOLERANCE:g} x the noise scale",
         )
         return ObjectivePlan(
-            self.noise, scale, polish(scale) if scale else 0.0, strong, released(scale) if scale else (), theorem, words
-        )
+            self.noise, scale, polish(scale) if scale else 0.0, slack(scale), strong, released(scale) if scale else (),
+            theorem, words,
+        )  # fmt: skip
 
     def _paper_scale(self, budget: Budget, facts: Facts, strong: float) -> float:
         """Kifer et al. 2012's noise (Gaussian), or Chaudhuri et al. 2011's (sphere), as published."""

@@ -23,7 +23,7 @@ from tacit.checks import refuse
 from tacit.events import Event, Gaussian, Sensitivity, Sphere
 from tacit.mechanisms import rules
 from tacit.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
-from tacit.problem import Problem, rounding_slack
+from tacit.problem import Problem, minimum_slack, rounding_slack
 from tacit.solvers.descent import Descent
 from tacit.solvers.newton import Newton
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
@@ -53,24 +53,43 @@ class Minimum:
 
     def sensitivity(self, facts: Facts) -> Sensitivity:
         """``(G + 2 tau) / Lambda``, tau with the rounding of the gradient."""
-        slack = 2 * self.tolerance + 2 * rounding_slack(facts)
+        slack = 2 * (self.tolerance + minimum_slack(facts, self.regularization))
         return Sensitivity.of_record(facts.gradient / self.regularization).plus(
             slack * facts.gradient / self.regularization
         )
 
     def train(self, problem: Problem, source: Source) -> Array:
         """Minimise."""
-        return certified(replace(problem, regularization=self.regularization), self.tolerance * problem.facts.gradient)
+        full, facts = replace(problem, regularization=self.regularization), problem.facts
+        return certified(
+            full, self.tolerance * facts.gradient, minimum_slack(facts, self.regularization) * facts.gradient
+        )
 
 
-def certified(problem: Problem, tau: float) -> Array:
-    """The minimiser to a certified gradient norm of tau plus rounding.
+CONDITION = 1e8
+"""The most that n records can curve the objective, over what the regulariser curves it at least."""
 
-    Zeros, whatever the data, if that is not reached.
+
+def check_certifiable(facts: Facts, strong: float) -> None:
+    """Refuse a regulariser so weak that a solver in double precision might not reach the minimum.
+
+    Whether it does would depend on the records. Public: from n, beta and Lambda.
+    """
+    least = facts.records * facts.curvature / CONDITION
+    if strong < least:
+        refuse(
+            f"A minimum can be certified in double precision only with regularization >= {least / facts.records:.6g} "
+            "here; leave it out to have it chosen."
+        )
+
+
+def certified(problem: Problem, tau: float, slack: float) -> Array:
+    """The minimiser to a certified gradient norm of tau, and ``slack`` for the rounding of the gradient.
+
+    Zeros, whatever the data, if that is not reached; :func:`check_certifiable` is why that is not seen.
     """
     solution: Solution = Newton(tau).solve(problem)
-    reached = solution.gap <= tau + rounding_slack(problem.facts) * problem.facts.gradient
-    return solution.weights if reached else problem.start()
+    return solution.weights if solution.gap <= tau + slack else problem.start()
 
 
 @dataclass(frozen=True)
@@ -94,7 +113,8 @@ class Steps:
         """Sum of the injected differences, each contracted by the later steps."""
         eta, strong = self.step, self.regularization
         time = -math.expm1(self.count * math.log1p(-eta * strong)) / strong if strong else eta * self.count
-        return Sensitivity.of_record(facts.gradient * time * (1 + 2 * rounding_slack(facts)))
+        slack = rounding_slack(facts, 2 * (facts.records + 1) * facts.gradient * time)
+        return Sensitivity.of_record(facts.gradient * time * (1 + 2 * slack))
 
     def train(self, problem: Problem, source: Source) -> Array:
         """Descend from zero."""
@@ -119,7 +139,9 @@ class Passes:
         """One batch a pass differs, by ``2 G eta / b``."""
         strong = self.regularization
         moved = 2 * facts.gradient / strong if strong else 2 * self.passes * facts.gradient * self.step / self.batch
-        return Sensitivity(None, moved * (1 + 2 * rounding_slack(facts)))
+        longest = 1 / strong if strong else self.passes * self.step / self.batch
+        slack = rounding_slack(facts, 2 * (facts.records + self.batch) * facts.gradient * longest)
+        return Sensitivity(None, moved * (1 + 2 * slack))
 
     def train(self, problem: Problem, source: Source) -> Array:
         """One random order, used in every pass; sums are divided by the public batch size."""
@@ -208,6 +230,7 @@ class Output:
         if self.trainer in ("minimum", "passes-strong") and not strong > 0:
             refuse("Output perturbation of a minimiser needs regularization > 0; leave it out to have it chosen.")
         if self.trainer == "minimum":
+            check_certifiable(facts, strong)
             return Minimum(strong)
         if self.trainer == "passes-strong":
             return Passes(self.passes, batch, 0.0, strong)

@@ -17,7 +17,7 @@ The default weights (1, 1/2, 1/2, 1/2, 1/2) give 6 for replace-one; the worst ca
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -54,10 +54,10 @@ SLOPE_ONLY = Weights(mean=0.0, target=0.0, count=0.0)
 class Moments:
     """Sums over records of x x^T, x, y x, y and 1, in units R = B = 1."""
 
-    second: Array
-    mean: Array
-    cross: Array
-    target: float
+    second: Array = field(repr=False)
+    mean: Array = field(repr=False)
+    cross: Array = field(repr=False)
+    target: float = field(repr=False)
     count: float
 
     @classmethod

@@ -17,7 +17,7 @@ from tacit.events import Event, Gaussian, PoissonGaussian, Sensitivity
 from tacit.mechanisms import rules
 from tacit.mechanisms.samplers import Everyone, Poisson, Sampler
 from tacit.noise import Source, add_gaussian, grid_slack
-from tacit.problem import Problem, rounding_slack
+from tacit.problem import Problem, largest_weight, steps_slack
 from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 
@@ -38,6 +38,7 @@ class SvrgPlan:
     decay: float
     anchor_scale: float
     inner_scale: float
+    largest: float
     events: tuple[Event, ...]
     theorem: str
     assumptions: tuple[str, ...]
@@ -53,6 +54,7 @@ class SvrgPlan:
                 change = part.clipped_gradient(weights, self.difference_clip, anchor)
                 change = add_gaussian(change, self.inner_scale, source) / self.sampler.expected(n, self.inner)
                 weights = weights - self.step * (full + change + self.decay * weights)
+                weights = np.clip(weights, -self.largest, self.largest)
                 total += weights
             anchor = total / self.inner
         return Solution(anchor, steps=self.rounds * self.inner)
@@ -80,7 +82,8 @@ class Svrg:
         chosen = rules.descent(budget, facts, Everyone(), "gaussian")
         clip, difference = chosen.clip, 0.5 * chosen.clip
         root = math.sqrt(facts.models)
-        slack = rounding_slack(facts)
+        narrow = 0.5 * difference  # a difference has two rounded slopes
+        slack = steps_slack(facts, narrow)
 
         def released(multiplier: float) -> tuple[Event, ...]:
             norms = [clip * root, difference * root]
@@ -102,5 +105,6 @@ class Svrg:
         )
         return SvrgPlan(
             facts.records, self.rounds, self.inner, Poisson(self.rate), clip, difference, step, regularization or 0.0,
-            scale, multiplier * difference * root, released(multiplier) if multiplier else (), "svrg", words,
+            scale, multiplier * difference * root, largest_weight(facts, narrow),
+            released(multiplier) if multiplier else (), "svrg", words,
         )  # fmt: skip

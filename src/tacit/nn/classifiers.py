@@ -17,7 +17,7 @@ from tacit.guarantee import Guarantee
 from tacit.nn.base import NetworkFace
 from tacit.nn.hook import smooth
 from tacit.nn.networks import cifar_network, mlp_network, mnist_network
-from tacit.nn.train import NetworkPlan, Progress, plan, train
+from tacit.nn.train import ROUNDING, NetworkPlan, Progress, plan, train
 from tacit.noise import Source
 from tacit.types import Adjacency, Budget
 
@@ -97,7 +97,7 @@ class _NetworkClassifier(NetworkFace):
                 f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared",
                 f"each record's gradient clipped to norm {self.clip:.6g} in float64",
                 f"{steps} steps over Poisson batches of {recipe.divisor:.6g} expected records, all of them taken",
-                "a record's float32 gradient does not depend on the rest of its chunk by more than 2e-6 of the clip",
+                f"a record's gradient does not depend on the rest of its chunk by more than {ROUNDING:g} of the clip",
                 *smoothed,
             ),
         )  # fmt: skip
@@ -117,8 +117,8 @@ class _NetworkClassifier(NetworkFace):
         return chosen, schedule
 
     def _range(self) -> tuple[float, float]:
-        """The declared bounds; without any, those of the number type: 0 to 255 for bytes, 0 to 1 otherwise."""
-        low, high = ((0.0, 255.0) if self.bytes_ else (0.0, 1.0)) if self.bounds is None else self.bounds
+        """The declared bounds; without any X holds bytes, which are 0 to 255."""
+        low, high = (0.0, 255.0) if self.bounds is None else self.bounds
         check(-math.inf < low < high < math.inf, f"Expected bounds={self.bounds} to be (lower, upper), lower < upper.")
         return float(low), float(high)
 
@@ -129,8 +129,12 @@ class _NetworkClassifier(NetworkFace):
             values.ndim >= 2 and len(values) > 0, "Expected X to be rows (n, features) or images (n, [channels,] h, w)."
         )
         check(values.dtype.kind in "buif", "Expected X to hold numbers.")
+        check(
+            self.bounds is not None or values.dtype == np.uint8,
+            "Expected bounds=(lower, upper): public bounds of the numbers in X, not taken from X. "
+            "Only bytes (uint8) have bounds of their own, 0 to 255.",
+        )
         if reset:
-            self.bytes_ = values.dtype == np.uint8
             self.shape_ = self._shape(values.shape[1:])
             self.n_features_in_ = math.prod(self.shape_)
         check(math.prod(values.shape[1:]) == math.prod(self.shape_), f"Expected records of shape {self.shape_}.")
@@ -149,7 +153,8 @@ class MLPClassifier(_NetworkClassifier):
     """Differentially private perceptron with one hidden layer, as wide as the input by default.
 
     Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``adjacency``; ``classes`` (the label set: required), ``bounds``
-    (public lower and upper bound of every input; None: 0 to 255 for bytes, else 0 to 1); ``hidden``, ``activation``;
+    (public lower and upper bound of every input: required, except for bytes, uint8, which are 0 to 255; inputs outside
+    are clipped to them and NaN becomes the middle); ``hidden``, ``activation``;
     ``smoothing`` (sigma of Laplacian smoothing), ``optimizer`` ('sgd' or 'adam'), ``step``, ``momentum``, ``clip``,
     ``batch`` (expected records in a Poisson batch), ``epochs``: None is a rule from public facts; ``device``,
     ``verbose`` (progress with epsilon so far), ``random_state`` (None: operating system entropy). Training never stops

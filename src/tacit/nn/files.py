@@ -37,7 +37,7 @@ def save(model: MLPClassifier | CNNClassifier, path: str | Path) -> None:
         "kind": name,
         "parameters": {key: value for key, value in model.get_params(deep=False).items() if key not in skipped},
         "classes": model.classes_.tolist(),
-        "bytes": bool(model.bytes_),
+        "bytes": model.bounds is None,
         "shape": list(model.shape_),
         "guarantee": model.guarantee_.to_dict(),
     }
@@ -72,11 +72,12 @@ def _build(content: dict[str, Any], tensors: dict[str, torch.Tensor]) -> MLPClas
     settings = dict(content["parameters"])
     if settings["epsilon"] is None:
         settings["epsilon"] = float("inf")
-    if settings["bounds"] is not None:
+    if settings["bounds"] is None and not content["bytes"]:  # of an older Tacit, which took 0 to 1 for other numbers
+        settings["bounds"] = (0.0, 1.0)
+    elif settings["bounds"] is not None:
         settings["bounds"] = (float(settings["bounds"][0]), float(settings["bounds"][1]))
     model = KINDS[content["kind"]](**settings, classes=content["classes"])
     model.classes_ = np.asarray(content["classes"])
-    model.bytes_ = bool(content["bytes"])
     model.shape_ = tuple(int(side) for side in content["shape"])
     model.n_features_in_ = int(np.prod(model.shape_))
     model.guarantee_ = Guarantee.from_dict(content["guarantee"])

@@ -43,6 +43,7 @@ class NetworkLoss:
     geometry: str = "two-sided"
     directions: int = 1
     coupled: bool = False
+    at_zero: float = math.inf
 
     @property
     def trace(self) -> float:

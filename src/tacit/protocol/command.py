@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from tacit import files, tables
 from tacit.bounds import Schema
-from tacit.checks import check
+from tacit.checks import at_most, check
 from tacit.noise import SeededSource, SystemSource
-from tacit.protocol.database import Database
+from tacit.protocol.database import AGAIN, Database
 from tacit.protocol.protocol import Protocol
 
 _SEEDED = "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. For experiments only."
@@ -43,8 +43,11 @@ def _contribute(options: argparse.Namespace) -> int:
         print(_SEEDED, file=sys.stderr)
     table = tables.read_table(options.data, [protocol.target.name, *(column.name for column in schema.columns)])
     check(protocol.target.name in table, f"The table has no column {protocol.target.name!r}.")
-    size = len(table[protocol.target.name])
+    size, name = len(table[protocol.target.name]), Path(options.data).name
+    check(size, f"{name} has no rows: there is nothing to contribute.")
+    schema.check_readable(table, every=True)  # whoever contributes can correct the cell
     kept, targets = _readable(protocol, table, np.arange(size))
+    check(len(kept), f"No row of {name} has a target that can be read and is declared: there is nothing to contribute.")
     source = SystemSource() if options.seed is None else SeededSource(options.seed)
     part = {name: np.asarray(column, dtype=object)[kept] for name, column in table.items()}
     protocol.perturb_table(part, targets, source=source).save(options.out)
@@ -54,8 +57,17 @@ def _contribute(options: argparse.Namespace) -> int:
             f"{size - len(kept):,} rows left out: their target is missing, unreadable or not declared.", file=sys.stderr
         )
     record = protocol.record_guarantee()
-    print(f"Each record, whoever sees its submission: epsilon = {record.epsilon:.6g} at delta = {record.delta:.3g}.")
+    print(
+        f"Each record, whoever sees its submission: epsilon = {at_most(record.epsilon, 6)} "
+        f"at delta = {at_most(record.delta, 3)}."
+    )
+    _warn(protocol.caution())
     return 0
+
+
+def _warn(sentence: str) -> None:
+    if sentence:
+        print(sentence, file=sys.stderr)
 
 
 def _readable(protocol: Protocol, table: tables.Table, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[Any]]:
@@ -76,18 +88,23 @@ def _readable(protocol: Protocol, table: tables.Table, rows: NDArray[np.intp]) -
 
 
 def _collect(options: argparse.Namespace) -> int:
-    protocol = Protocol.load(options.protocol)
+    check(options.files or options.status, "Name files of submissions, or ask for --status.")
+    check(options.files or Path(options.database).is_file(), f"There is no database {options.database}.")
+    protocol, failed = Protocol.load(options.protocol), False
     with Database(protocol, options.database) as database:
         for path in options.files:
             try:
-                print(f"{path}: {database.add_file(path)}")
+                receipt = database.add_file(path)
             except OSError as error:
                 print(f"{path}: cannot be read ({error.strerror}).", file=sys.stderr)
-        count, cohort = len(database), protocol.numbers.cohort
-        print(f"{count:,} contributors in all; the protocol is calibrated for {cohort:,}.")
-        for reason, number in database.refused.items():
-            print(f"{number:,} refused so far: {reason}")
-    return 0
+                failed = True
+                continue
+            print(f"{path}: {receipt}")
+            if not receipt.added and AGAIN not in receipt.refused:
+                print(f"{path}: nothing in it belongs to this protocol.", file=sys.stderr)
+                failed = True
+        print(database.status())
+    return 1 if failed else 0
 
 
 def _train(options: argparse.Namespace) -> int:
@@ -95,13 +112,16 @@ def _train(options: argparse.Namespace) -> int:
     check(Path(options.database).is_file(), f"There is no database {options.database}.")
     protocol = Protocol.load(options.protocol)
     with Database(protocol, options.database) as database:
-        model = database.train(short=options.short)
+        before = len(database.trainings)
+        model = database.train(short=options.short, accept_record_guarantee=options.accept_record_guarantee)
+        again = len(database.trainings) == before
     files.save(model, options.out, protocol.schema)
     record = Path(options.out).with_suffix(".record.json")
     record.write_text(model.record_guarantee_.to_json(), encoding="utf-8")
-    print(
-        f"{model.guarantee_}\n\n{model.record_guarantee_}\n\nWrote {options.out} and {record} (the record's guarantee)."
-    )
+    stated = dict.fromkeys(str(guarantee) for guarantee in (model.guarantee_, model.record_guarantee_))
+    print(*stated, f"Wrote {options.out} and {record} (the record's guarantee).", sep="\n\n")
+    if again:
+        print("Nothing new was released: this is the model of the earlier training.")
     return 0
 
 
@@ -137,7 +157,8 @@ def add_parser(subparsers: Any) -> None:
     part.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
 
     part = command("collect", _collect, "Add files of submissions to a database.")
-    part.add_argument("files", nargs="+", metavar="SUBMISSIONS")
+    part.add_argument("files", nargs="*", metavar="SUBMISSIONS")
+    part.add_argument("--status", action="store_true", help="say what the database holds; needs no files")
     part.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
     part.add_argument("--database", required=True, metavar="DATABASE.sqlite")
 
@@ -146,3 +167,7 @@ def add_parser(subparsers: Any) -> None:
     part.add_argument("--database", required=True, metavar="DATABASE.sqlite")
     part.add_argument("--out", required=True, metavar="MODEL.json")
     part.add_argument("--short", choices=("top-up", "refuse"), default="top-up", help="with too few contributors")
+    part.add_argument(
+        "--accept-record-guarantee", action="store_true",
+        help="train a changed database again; for all its models only the guarantee of one record then holds",
+    )  # fmt: skip

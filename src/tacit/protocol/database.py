@@ -1,7 +1,8 @@
 """The database: sums of submissions, in one SQLite file (or in memory), one transaction a block.
 
 It keeps d^2 numbers and which submissions it has had, as intervals of (batch, row); never the submissions. A stop at
-any point leaves either all of a block or nothing of it. Several processes may add to one file.
+any point leaves either all of a block or nothing of it. Several processes may add to one file. It also keeps what was
+trained: a collection gives one model (:mod:`tacit.protocol.training`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tacit import fit
 from tacit.checks import check, refuse
 from tacit.mechanisms.moments import Sums
 from tacit.noise import Source, SystemSource
+from tacit.protocol import training
 from tacit.protocol.protocol import Protocol
 from tacit.protocol.submission import ROWS, Submission, Submissions, read
 
@@ -30,6 +32,7 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS taken (batch TEXT, first INTEGER, last INTEGER, PRIMARY KEY (batch, first)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refused (reason TEXT PRIMARY KEY, count INTEGER NOT NULL);
 """
+_LARGEST_ROW = 2**62
 FOREIGN = "Submissions of another protocol."
 SHAPE = "Submissions of the wrong size."
 DAMAGED = "Submissions with NaN, fractions, or numbers that the protocol cannot make."
@@ -57,12 +60,12 @@ class Database:
 
     def __init__(self, protocol: Protocol, path: str | Path | None = None) -> None:
         self.protocol = protocol
-        place = ":memory:" if path is None else str(path)
+        self._place = None if path is None else Path(path).resolve()
         try:
-            self._base = sqlite3.connect(place, timeout=60, isolation_level=None)
+            self._base = sqlite3.connect(":memory:" if path is None else str(path), timeout=60, isolation_level=None)
             self._base.execute("PRAGMA journal_mode=WAL")
             self._base.execute("PRAGMA synchronous=FULL")
-            self._base.executescript(_TABLES)
+            self._base.executescript(_TABLES + training.TABLE)
         except sqlite3.DatabaseError as error:
             raise ValueError("This file is not a Tacit database, or it is damaged.") from error
         with self._transaction():
@@ -71,6 +74,7 @@ class Database:
                 "INSERT OR IGNORE INTO facts VALUES ('sums', ?)",
                 (json.dumps(Sums.empty(protocol.numbers.features).to_lists()),),
             )
+            self._base.execute("INSERT OR IGNORE INTO facts VALUES ('seeded', 'false')")
         if self._fact("protocol") != protocol.fingerprint:
             refuse("This database holds the submissions of another protocol.")
 
@@ -105,6 +109,35 @@ class Database:
 
     def __len__(self) -> int:
         return self.sums.count
+
+    @property
+    def seeded(self) -> bool:
+        """Whether any submission was made with predictable noise."""
+        return self._fact("seeded") == "true"
+
+    @property
+    def trainings(self) -> tuple[training.Training, ...]:
+        """The trainings of what it holds, or of part of it, in order."""
+        return training.recorded(self._base)
+
+    @property
+    def trained(self) -> bool:
+        """Whether a model was trained on what it holds, or on part of it."""
+        return bool(self.trainings)
+
+    def __repr__(self) -> str:
+        state = "trained" if self.trained else "not trained"
+        cohort = self.protocol.numbers.cohort
+        return f"Database(protocol {self.protocol.fingerprint}, {len(self):,} of {cohort:,} contributors, {state})"
+
+    def status(self) -> str:
+        """What it holds, in words; all of it is public to whoever may see the database."""
+        cohort = self.protocol.numbers.cohort
+        lines = [f"{len(self):,} contributors in all; the protocol is calibrated for {cohort:,}."]
+        lines += [f"{number:,} refused so far: {reason}" for reason, number in self.refused.items()]
+        if self.seeded:
+            lines.append("Some submissions have predictable noise (a seed): for experiments only.")
+        return "\n".join([*lines, *([one.state() for one in self.trainings] or ["Not trained yet."])])
 
     @property
     def refused(self) -> dict[str, int]:
@@ -142,7 +175,7 @@ class Database:
             return self._refuse({FOREIGN: len(block)})
         d = self.protocol.numbers.features
         shapes = {part.shape for part in (block.q, block.p)}
-        if shapes != {(len(block), d)}:
+        if shapes != {(len(block), d)} or {block.batch.shape, block.row.shape} != {(len(block),)}:
             return self._refuse({SHAPE: len(block)})
         sound = self._sound(block)
         with self._transaction():
@@ -154,10 +187,16 @@ class Database:
             if len(kept):
                 total = self.sums.plus(Sums.of(kept.q.astype(np.int64), kept.p.astype(np.int64)))
                 self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (json.dumps(total.to_lists()),))
+                self._mark(block.seeded)
             counts = {DAMAGED: int((~sound).sum()), AGAIN: int((sound & ~fresh).sum())}
             reasons = {reason: count for reason, count in counts.items() if count}
             self._count(reasons)
         return Receipt(int(fresh.sum()), reasons)
+
+    def _mark(self, seeded: bool) -> None:
+        """Remember for good that predictable noise came in."""
+        if seeded:
+            self._base.execute("UPDATE facts SET value = 'true' WHERE name = 'seeded'")
 
     def _sound(self, block: Submissions) -> NDArray[np.bool_]:
         """Rows of whole, finite numbers that an honest contributor can have made."""
@@ -170,7 +209,8 @@ class Database:
         rows = block.row
         if rows.dtype.kind not in "iu":
             return np.zeros(len(block), dtype=np.bool_)
-        return sound & (rows >= 0)
+        named = np.array([isinstance(name, str) and name != "" for name in block.batch.tolist()], dtype=np.bool_)
+        return sound & named & (rows >= 0) & (rows < _LARGEST_ROW)
 
     def _take(self, batch: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark rows of a batch as taken; True for those that were not before."""
@@ -202,12 +242,17 @@ class Database:
         return fresh
 
     def merge(self, other: Database) -> Receipt:
-        """Add all that another database of the same protocol holds; nothing, if any submission is in both."""
-        check(other is not self, "A database cannot be merged with itself.")
+        """Add all that another database of the same protocol holds; nothing, if any submission is in both.
+
+        If the other was trained, this one counts as trained. The other counts as trained from now on: its submissions
+        are in two places, and models of both would share their noise.
+        """
+        same = other is self or (self._place is not None and self._place == other._place)
+        check(not same, "A database cannot be merged with itself.")
         if other.protocol.fingerprint != self.protocol.fingerprint:
             refuse("The other database holds the submissions of another protocol.")
-        theirs = other.sums
-        with self._transaction():
+        with self._transaction(), other._transaction():  # the other's mark is written first
+            theirs = other.sums
             for batch, first, last in other._base.execute("SELECT batch, first, last FROM taken"):
                 shared = self._base.execute(
                     "SELECT 1 FROM taken WHERE batch = ? AND first <= ? AND last >= ?", (batch, last, first)
@@ -217,23 +262,53 @@ class Database:
                 self._base.execute("INSERT INTO taken VALUES (?, ?, ?)", (batch, first, last))
             total = json.dumps(self.sums.plus(theirs).to_lists())
             self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (total,))
-            self._count(other.refused)
-        return Receipt(theirs.count, other.refused)
+            self._mark(other.seeded)
+            for one in other.trainings:
+                training.record(self._base, one)
+            if theirs.count:
+                training.record(other._base, training.Training.of("merged", theirs))
+            refused = other.refused
+            self._count(refused)
+        return Receipt(theirs.count, refused)
 
-    def train(self, *, short: str = "top-up", source: Source | None = None) -> Any:
+    def train(
+        self, *, short: str = "top-up", accept_record_guarantee: bool = False, source: Source | None = None
+    ) -> Any:
         """A fitted model with two guarantees, ``guarantee_`` of the model and ``record_guarantee_`` of one submission.
 
         With fewer contributors than the cohort, 'top-up' adds the missing noise (the database knows it: it protects
-        against whoever sees the model), 'refuse' refuses. Every training is a release of its own.
+        against whoever sees the model), 'refuse' refuses. A collection gives one model: trained again unchanged, the
+        database gives the same model back; once anything was added it refuses, unless ``accept_record_guarantee``.
+        Then ``guarantee_`` is that of one record, and so is all that holds for the earlier model.
+
+        Edges: the training is on record before its model exists; after a stop in between, it counts as released.
         """
         check(short in ("top-up", "refuse"), f"Expected short={short!r} to be 'top-up' or 'refuse'.")
-        sums, cohort = self.sums, self.protocol.numbers.cohort
-        if sums.count < cohort and short == "refuse":
-            refuse(f"There are {sums.count:,} contributors and the protocol is calibrated for {cohort:,}.")
-        check(sums.count >= 1, "There are no submissions to train on.")
         chosen: Source = source or SystemSource()
-        prepared: fit.Prepared = self.protocol.prepared(sums.count, chosen.seeded)
-        return self.protocol.model(self.protocol.numbers.train(sums, chosen), prepared)
+        numbers = self.protocol.numbers
+        with self._transaction():
+            sums, seeded, before = self.sums, self.seeded, self.trainings
+            if sums.count < numbers.cohort and short == "refuse":
+                refuse(f"There are {sums.count:,} contributors and the protocol is calibrated for {numbers.cohort:,}.")
+            check(sums.count >= 1, "There are no submissions to train on.")
+            kind: training.Kind = "record" if before else "model"
+            same = [one for one in before if one.weights is not None and one.digest == training.digest(sums)]
+            kept = same[-1] if same else None
+            if before and not accept_record_guarantee and (kept is None or kept.kind != "model"):
+                refuse(before[-1].refusal(self.protocol.record_guarantee().epsilon))
+            if kept is None:
+                prepared = self._prepared(kind, sums.count, seeded or chosen.seeded)
+                number = training.record(self._base, training.Training.of(kind, sums, chosen.seeded))
+        if kept is not None:
+            prepared = self._prepared(kept.kind, sums.count, seeded or kept.seeded)
+            return self.protocol.model(np.array(kept.weights), prepared)
+        weights = numbers.train(sums, chosen).weights[:, 0]
+        with self._transaction():
+            training.keep(self._base, number, tuple(weights.tolist()))
+        return self.protocol.model(weights, prepared)
+
+    def _prepared(self, kind: training.Kind, count: int, seeded: bool) -> fit.Prepared:
+        return self.protocol.prepared(count, seeded, again=kind != "model")
 
 
 def _gathered(parts: Iterable[Submissions | str]) -> Iterator[Submissions | str]:
@@ -245,6 +320,7 @@ def _gathered(parts: Iterable[Submissions | str]) -> Iterator[Submissions | str]
             and held
             and (
                 part.protocol == held[0].protocol
+                and part.seeded == held[0].seeded
                 and part.q.shape[1:] == held[0].q.shape[1:]
                 and part.p.shape[1:] == held[0].p.shape[1:]
             )
@@ -266,5 +342,5 @@ def _gathered(parts: Iterable[Submissions | str]) -> Iterator[Submissions | str]
 def _joined(held: list[Submissions]) -> Submissions:
     if len(held) == 1:
         return held[0]
-    parts = [np.concatenate([getattr(h, name) for h in held]) for name in ("q", "p", "batch", "row")]
-    return Submissions(held[0].protocol, *parts)
+    q, p, batch, row = (np.concatenate([getattr(h, name) for h in held]) for name in ("q", "p", "batch", "row"))
+    return Submissions(held[0].protocol, q, p, batch, row, held[0].seeded)

@@ -17,19 +17,27 @@ import numpy as np
 
 from tacit import fit
 from tacit.bounds import Schema, Target
-from tacit.checks import check, refuse
+from tacit.checks import at_most, check, check_count, check_positive, refuse
 from tacit.estimators import INTERCEPT, LinearRegression, LogisticRegression
 from tacit.guarantee import Guarantee, checksum
 from tacit.losses import Logistic, Squared
-from tacit.mechanisms.input import InputNumbers
+from tacit.mechanisms.input import CROSS_BITS, ROW_BITS, InputNumbers
 from tacit.mechanisms.input_plan import InputPerturbation, InputPlan, Setting, plan_of
 from tacit.mechanisms.surrogates import Surrogate
 from tacit.noise import Source, SystemSource
 from tacit.protocol.submission import Submission, Submissions, fresh_name
 from tacit.rows import row_scales
-from tacit.types import Array, Budget, Calibration, Facts, Loss, Solution
+from tacit.types import Array, Budget, Calibration, Facts, Loss
 
 FORMAT = "tacit-protocol"
+VERSION = 2
+GRID = {"row_bits": ROW_BITS, "cross_bits": CROSS_BITS}
+LITTLE = 10.0
+"""Above this epsilon a submission as good as tells the record."""
+_AGAIN = (
+    "not the first model of its collection: the contributors' noise is in an earlier one too, so the model's own "
+    "guarantee does not hold for either; what holds is the guarantee of one record"
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,10 @@ class Protocol:
         if aim is None:
             raise ValueError("Declare the target: its classes, or its lower and upper bound.")
         check((schema is None) != (columns is None), "Give a schema, or the number of columns.")
-        width = schema.width if schema is not None else int(columns or 0)
+        width = schema.width if schema is not None else check_count("columns", columns or 0)
+        cohort, clip = check_count("cohort", cohort), check_positive("clip", clip)
+        epsilon, delta = float(epsilon), float(delta)
+        regularization = None if regularization is None else float(regularization)
         constant = INTERCEPT * clip if intercept else 0.0
         mechanism = InputPerturbation(radius, record_epsilon, surrogate)
         facts = _facts(width, cohort, clip, constant, aim)
@@ -107,7 +118,7 @@ class Protocol:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A checksum of everything in the protocol; submissions carry it."""
+        """A checksum of everything in the protocol, order of the columns and grid included; submissions carry it."""
         return checksum(self._content())[:32]
 
     def _facts(self, count: int) -> Facts:
@@ -120,13 +131,20 @@ class Protocol:
         setting = Setting(n.features, n.cohort, n.clip, n.intercept, loss, n.radius)
         return plan_of(n, setting, self.budget, self.calibration, count)
 
-    def prepared(self, count: int, seeded: bool = False) -> fit.Prepared:
-        """Both guarantees for this many contributors, before anyone has contributed."""
+    def prepared(self, count: int, seeded: bool = False, again: bool = False) -> fit.Prepared:
+        """Both guarantees for this many contributors, before anyone has contributed.
+
+        ``again``: for a model that is not the first of its collection; the record's guarantee is then the only one.
+        """
         words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
-        return fit.state(
+        words = (*((_AGAIN,) if again else ()), *words, f"protocol {self.fingerprint}")
+        stated = fit.state(
             self.plan(count), self._facts(count), self.budget, method="input", seeded=seeded,
-            calibration=self.calibration, assumptions=(*words, f"protocol {self.fingerprint}"),
+            calibration=self.calibration, assumptions=words,
         )  # fmt: skip
+        if not again or stated.record_guarantee is None:
+            return stated
+        return dataclasses.replace(stated, guarantee=stated.record_guarantee)
 
     def guarantee(self, count: int | None = None) -> Guarantee:
         """What the model will guarantee."""
@@ -158,18 +176,21 @@ class Protocol:
         """
         design, targets = self.rows(x, y)
         check(len(design) == 1, "Expected one record; use perturb_table for several.")
-        q, p = self.numbers.perturb(design, targets, source or SystemSource())
-        return Submission(self.fingerprint, tuple(q[0].tolist()), tuple(p[0].tolist()), batch or fresh_name())
+        chosen: Source = source or SystemSource()
+        q, p = self.numbers.perturb(design, targets, chosen)
+        pair = tuple(q[0].tolist()), tuple(p[0].tolist())
+        return Submission(self.fingerprint, *pair, batch or fresh_name(), seeded=chosen.seeded)
 
     def perturb_table(self, X: Any, y: Any, *, batch: str | None = None, source: Source | None = None) -> Submissions:
         """The submissions of a table of people, one row each, all with noise of their own."""
-        q, p = self.numbers.perturb(*self.rows(X, y), source or SystemSource())
+        chosen: Source = source or SystemSource()
+        q, p = self.numbers.perturb(*self.rows(X, y), chosen)
         names = np.full(len(q), batch or fresh_name(), dtype=object)
-        return Submissions(self.fingerprint, q, p, names, np.arange(len(q), dtype=np.int64))
+        return Submissions(self.fingerprint, q, p, names, np.arange(len(q), dtype=np.int64), chosen.seeded)
 
-    def model(self, solution: Solution, prepared: fit.Prepared) -> Any:
+    def model(self, weights: Array, prepared: fit.Prepared) -> Any:
         """A fitted Tacit estimator with these weights and both guarantees."""
-        weights, c = solution.weights[:, 0], self.numbers.intercept
+        c, epsilon = self.numbers.intercept, prepared.guarantee.epsilon
         settings: dict[str, Any] = {
             "delta": self.delta, "method": "input", "calibration": self.calibration, "clip": self.numbers.clip,
             "fit_intercept": bool(c),
@@ -178,11 +199,11 @@ class Protocol:
         slopes = weights[: self.columns]
         if self.target.classes is None:
             low, high = float(self.target.lower or 0.0), float(self.target.upper or 0.0)
-            model: Any = LinearRegression(self.epsilon, target_bound=(low, high), **settings)
+            model: Any = LinearRegression(epsilon, target_bound=(low, high), **settings)
             model.coef_ = 0.5 * (high - low) * slopes
             model.intercept_ = 0.5 * (low + high) + 0.5 * (high - low) * offset
         else:
-            model = LogisticRegression(self.epsilon, classes=list(self.target.classes), **settings)
+            model = LogisticRegression(epsilon, classes=list(self.target.classes), **settings)
             model.classes_ = np.unique(np.asarray(self.target.classes))
             model.coef_, model.intercept_, model.margin_ = slopes[None, :], np.array([offset]), 0.0
         model.n_features_in_ = self.columns
@@ -191,20 +212,34 @@ class Protocol:
 
     def __str__(self) -> str:
         record = self.record_guarantee()
+        caution = self.caution()
         return (
             f"Protocol {self.fingerprint}: {self.purpose or 'no purpose stated'}\n\n"
             f"The model, from {self.numbers.cohort:,} contributors on:\n{self.guarantee()}\n\n"
-            f"Your record, as it leaves your device:\n{record}"
+            f"Your record, as it leaves your device:\n{record}" + (f"\n\n{caution}" if caution else "")
+        )
+
+    def caution(self) -> str:
+        """One sentence where the record's guarantee is next to none; empty where it is not."""
+        epsilon = self.record_guarantee().epsilon
+        if epsilon <= LITTLE:
+            return ""
+        return (
+            f"WARNING: against whoever sees a submission, epsilon = {at_most(epsilon, 6)} is practically NO PROTECTION "
+            "of the record. A protocol with more noise asks for it by record_epsilon= in Python, --record-epsilon on "
+            f"the command line ({LITTLE:g} or less)."
         )
 
     def _content(self) -> dict[str, Any]:
         target = {k: v for k, v in dataclasses.asdict(self.target).items() if v is not None}
-        return {
-            "format": FORMAT, "purpose": self.purpose, "epsilon": self.epsilon, "delta": self.delta,
-            "calibration": self.calibration, "surrogate": self.surrogate, "columns": self.columns,
+        content = {
+            "format": FORMAT, "version": VERSION, "grid": GRID, "purpose": self.purpose,
+            "epsilon": self.epsilon, "delta": self.delta, "calibration": self.calibration,
+            "surrogate": self.surrogate, "columns": self.columns,
             "schema": None if self.schema is None else self.schema.to_dict(),
             "target": target, "numbers": dataclasses.asdict(self.numbers),
         }  # fmt: skip
+        return {name: _plain(entry) for name, entry in content.items()}
 
     def to_json(self) -> str:
         """The protocol as JSON, with its fingerprint."""
@@ -218,6 +253,8 @@ class Protocol:
         except ValueError as error:
             raise ValueError("This is not a Tacit protocol: it is not JSON.") from error
         check(isinstance(data, dict) and data.get("format") == FORMAT, "This is not a Tacit protocol.")
+        if data.get("version") != VERSION or data.get("grid") != GRID:
+            refuse("This protocol was written by another version of Tacit, or it is incomplete. Make it anew.")
         if checksum({k: v for k, v in data.items() if k != "fingerprint"})[:32] != data.get("fingerprint"):
             refuse("This protocol was changed after it was written: its fingerprint does not match.")
         try:
@@ -241,6 +278,15 @@ class Protocol:
             return cls.from_json(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
             raise ValueError("This is not a Tacit protocol: it is not text.") from error
+
+
+def _plain(value: Any) -> Any:
+    """Entries as JSON has them: lists for tuples, and NumPy's numbers as plain ones."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _facts(columns: int, count: int, clip: float, constant: float, target: Target) -> Facts:

@@ -21,7 +21,7 @@ from tacit.mechanisms.moments import Whole
 
 FORMAT = "tacit-submission"
 ROWS = 1 << 16
-_WORDS = ("protocol", "batch", "row", "q", "p")
+_WORDS = ("protocol", "batch", "row", "q", "p", "seeded")
 
 
 def fresh_name() -> str:
@@ -31,13 +31,17 @@ def fresh_name() -> str:
 
 @dataclass(frozen=True)
 class Submission:
-    """One perturbed record. ``batch`` and ``row`` tell copies of it apart from other submissions."""
+    """One perturbed record. ``batch`` and ``row`` tell copies of it apart from other submissions.
+
+    ``seeded`` says that its noise is predictable: for experiments only.
+    """
 
     protocol: str
     q: tuple[int, ...]
     p: tuple[int, ...]
     batch: str
     row: int = 0
+    seeded: bool = False
 
     def to_json(self) -> str:
         """One line of JSON."""
@@ -60,7 +64,9 @@ class Submission:
         check(whole, "Expected the numbers of a submission to be whole.")
         named = isinstance(data["batch"], str) and type(data["row"]) is int and isinstance(data["protocol"], str)
         check(named and 0 <= data["row"] < 2**62, "Expected a submission to name its protocol, batch and row.")
-        return cls(data["protocol"], tuple(data["q"]), tuple(data["p"]), data["batch"], data["row"])
+        check(type(data["seeded"]) is bool, "Expected a submission to say whether its noise was seeded.")
+        q, p = tuple(data["q"]), tuple(data["p"])
+        return cls(data["protocol"], q, p, data["batch"], data["row"], data["seeded"])
 
     def many(self) -> Submissions:
         """A table of one."""
@@ -68,18 +74,23 @@ class Submission:
         q, p = (np.array(v, dtype=np.int64).reshape(1, -1) for v in (self.q, self.p))
         if len(self.q) != len(self.p):  # keep the wrong shape: whoever collects will refuse it
             q, p = np.zeros((1, size + 1), dtype=np.int64), np.zeros((1, size), dtype=np.int64)
-        return Submissions(self.protocol, q, p, np.array([self.batch], dtype=object), np.array([self.row]))
+        batch = np.array([self.batch], dtype=object)
+        return Submissions(self.protocol, q, p, batch, np.array([self.row]), self.seeded)
 
 
 @dataclass(frozen=True)
 class Submissions:
-    """A table of submissions of one protocol: rows of q and p, and what tells each from its copies."""
+    """A table of submissions of one protocol: rows of q and p, and what tells each from its copies.
+
+    ``seeded`` says that the noise of some of them is predictable.
+    """
 
     protocol: str
     q: Whole
     p: Whole
     batch: NDArray[Any]
     row: NDArray[np.int64]
+    seeded: bool = False
 
     def __len__(self) -> int:
         return len(self.q)
@@ -91,7 +102,7 @@ class Submissions:
     def each(self) -> Iterator[Submission]:
         """One by one."""
         for q, p, batch, row in zip(self.q.tolist(), self.p.tolist(), self.batch, self.row.tolist(), strict=True):
-            yield Submission(self.protocol, tuple(q), tuple(p), str(batch), row)
+            yield Submission(self.protocol, tuple(q), tuple(p), str(batch), row, self.seeded)
 
     def save(self, path: str | Path) -> None:
         """Write a ``.parquet`` file (needs pyarrow), or lines of JSON under any other name."""
@@ -103,7 +114,8 @@ class Submissions:
         d = self.q.shape[1]
         columns: dict[str, Any] = {"batch": pyarrow.array(self.batch).dictionary_encode(), "row": self.row}
         columns |= {f"q{j}": self.q[:, j] for j in range(d)} | {f"p{j}": self.p[:, j] for j in range(d)}
-        table = pyarrow.table(columns).replace_schema_metadata({"format": FORMAT, "protocol": self.protocol})
+        about = {"format": FORMAT, "protocol": self.protocol, "seeded": str(self.seeded).lower()}
+        table = pyarrow.table(columns).replace_schema_metadata(about)
         parquet.write_table(table, path, row_group_size=ROWS)
 
 
@@ -116,6 +128,10 @@ def read(path: str | Path) -> Iterator[Submissions | str]:
         yield from _read_parquet(path)
         return
     with Path(path).open("rb") as file:
+        if not any(line.lstrip().startswith(b"{") for line in file):
+            yield _foreign(path)
+            return
+        file.seek(0)
         for line in file:
             if not line.strip():
                 continue
@@ -125,6 +141,10 @@ def read(path: str | Path) -> Iterator[Submissions | str]:
                 yield "A submission is not readable: it is damaged or cut off."
             except ValueError as error:
                 yield str(error)
+
+
+def _foreign(path: str | Path) -> str:
+    return f"{Path(path).name} is not a file of submissions (raw records? They do not leave their owner)."
 
 
 def _read_parquet(path: str | Path) -> Iterator[Submissions | str]:
@@ -138,13 +158,15 @@ def _read_parquet(path: str | Path) -> Iterator[Submissions | str]:
             names = source.schema_arrow.names
             d = sum(name.startswith("q") for name in names)
             known = {"batch", "row", *(f"{part}{j}" for part in "qp" for j in range(d))}
-            if about.get("format") != FORMAT or set(names) != known:
-                yield f"{Path(path).name} is not a file of Tacit submissions."
+            marked = about.get("format") == FORMAT and about.get("seeded") in ("true", "false")
+            if not marked or set(names) != known:
+                yield _foreign(path)
                 return
             for part in source.iter_batches(batch_size=ROWS):
                 q, p = (np.stack([_column(part, f"{side}{j}") for j in range(d)], axis=1) for side in "qp")
                 batch = np.asarray(part.column("batch").to_numpy(zero_copy_only=False), dtype=object)
-                yield Submissions(about.get("protocol", ""), q, p, batch, _column(part, "row"))
+                seeded = about["seeded"] == "true"
+                yield Submissions(about.get("protocol", ""), q, p, batch, _column(part, "row"), seeded)
     except (pyarrow.ArrowException, OSError, TypeError, ValueError):
         yield f"{Path(path).name} is not a readable Parquet file: it is damaged or cut off."
 

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -79,7 +80,7 @@ class _Worker:
 
     def give(self, cell: Cell) -> None:
         if self._process.pid is None:
-            with one_thread():
+            with one_thread(), deaf():
                 self._process.start()
             self._there.close()  # the other end is the worker's alone: when it dies, this end is told
         self._cell, self._since = cell, time.monotonic()
@@ -120,6 +121,20 @@ def one_thread() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """New processes do not hear Ctrl-C, from their first instruction on: the parent does, when it has started them."""
+    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # which would unblock the signal when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(connection: Connection) -> None:

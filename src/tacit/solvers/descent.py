@@ -18,9 +18,6 @@ Optimizer = Literal["sgd", "adam"]
 SECOND, TINY = 0.999, 1e-8
 """Adam's memory of squared gradients, and what keeps its division finite (Kingma & Ba 2014)."""
 
-LARGEST = 1e150
-"""No weight goes beyond it, so that predictions and gradients stay finite whatever step size was asked for."""
-
 
 @dataclass(frozen=True)
 class Descent:
@@ -28,7 +25,8 @@ class Descent:
 
     ``schedule``: step_t is ``step``, or falls linearly to zero, or as 1/t, or as 1/sqrt(t). ``average``: the last
     iterate, the mean of all, the mean of the last half, or the mean of all starting points of steps weighted by step
-    sizes (Theorem 4 of DP-LSSGD). ``radius``: iterates are projected onto that ball.
+    sizes (Theorem 4 of DP-LSSGD). ``radius``: iterates are projected onto that ball. ``largest``: no weight goes
+    beyond it, so that gradients stay finite, and their rounding bounded, whatever step size was asked for.
     ``optimizer``: 'sgd', or 'adam', whose v is the mean of past gradients (memory ``momentum``) over the root of their
     mean square.
     """
@@ -40,6 +38,7 @@ class Descent:
     average: Average = "last"
     radius: float = math.inf
     optimizer: Optimizer = "sgd"
+    largest: float = 1e150
 
     def __post_init__(self) -> None:
         check(self.optimizer in ("sgd", "adam"), f"Expected optimizer={self.optimizer!r} to be 'sgd' or 'adam'.")
@@ -47,6 +46,7 @@ class Descent:
         check_positive("step", self.step)
         check(0 <= self.momentum < 1, f"Expected 0 <= momentum={self.momentum} < 1.")
         check(self.radius > 0, f"Expected radius={self.radius} > 0.")
+        check(self.largest > 0, f"Expected largest={self.largest} > 0.")
 
     def size(self, t: int) -> float:
         """The step size at step t = 0, 1, ..."""
@@ -68,7 +68,7 @@ class Descent:
                 total += self.size(t) * weights
                 weight += self.size(t)
             weights = weights - self.size(t) * direction(gradient(weights))
-            weights = np.clip(weights, -LARGEST, LARGEST)
+            weights = np.clip(weights, -self.largest, self.largest)
             norm = float(np.linalg.norm(weights))
             if norm > self.radius:
                 weights = weights * (self.radius / norm)

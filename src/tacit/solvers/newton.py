@@ -67,7 +67,6 @@ class Newton:
     def _solve_together(self, problem: Problem) -> tuple[Array, Array, int]:
         weights, gradient = problem.start(), problem.gradient(problem.start())
         one = replace(problem, outputs=1).facts
-        rounding = 0.5 * rounding_slack(one) * one.gradient
         norms = np.linalg.norm(gradient, axis=0)
         best = norms.copy()
         going = np.flatnonzero(norms > self.tolerance)
@@ -92,12 +91,13 @@ class Newton:
                 size *= 0.5
             best = np.minimum(best, norms)
             going = going[moved & (norms[going] > self.tolerance)]
+        reach = np.linalg.norm(weights, axis=0)
+        rounding = np.array([0.5 * rounding_slack(one, float(size)) * one.gradient for size in reach])
         return weights, norms + rounding, step
 
     def _solve_one(self, problem: Problem) -> Solution:
         weights = problem.start()
         dense = not problem.loss.coupled and problem.records.features <= DENSE_FEATURES
-        rounding = 0.5 * rounding_slack(problem.facts) * problem.facts.gradient
         gradient, hessian = _derivatives(problem, weights, dense)
         best = norm = float(np.linalg.norm(gradient))
         step = 0
@@ -120,6 +120,7 @@ class Newton:
                 break
             weights, gradient, hessian, norm = trial, trial_gradient, trial_hessian, trial_norm
             best = min(best, norm)
+        rounding = 0.5 * rounding_slack(problem.facts, float(np.linalg.norm(weights))) * problem.facts.gradient
         return Solution(weights, norm + rounding, step)
 
 

@@ -1,0 +1,108 @@
+"""What a database remembers of its trainings, so that no two models are made of one noise.
+
+Contributors perturb once. Two models of one database share that noise: whoever has both can take one away from the
+other, and what is left is the noise of those who came in between. So their guarantees do not add up, and a collection
+gives one model. What holds for everything after it is the guarantee of one record, which is about the submission
+itself.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal
+
+from tacit.checks import at_most
+from tacit.guarantee import checksum
+from tacit.mechanisms.moments import Sums
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS trainings (
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, digest TEXT NOT NULL, count INTEGER NOT NULL,
+    seeded INTEGER NOT NULL, weights TEXT
+);
+"""
+Kind = Literal["model", "record", "merged"]
+_ACCEPT = (
+    "Collect anew, with fresh noise, for another model; or accept that only the guarantee of one record holds, "
+    "epsilon = {epsilon}, for this model and for the earlier ones: accept_record_guarantee=True in Python, "
+    "--accept-record-guarantee on the command line."
+)
+_WHY = {
+    "model": (
+        "A model was trained before on {count:,} of these submissions. Another one would share its contributors' "
+        "noise: the two together can show the submission of one person, and their guarantees do not add up."
+    ),
+    "lost": (
+        "A training of this database was begun and its model was not kept: it was stopped on the way, or it is still "
+        "running. It counts as released, and another model would share its contributors' noise."
+    ),
+    "merged": (
+        "The submissions of this database are in another one too, by merge. Train that one: models of both would "
+        "share their contributors' noise."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training, or ('merged') what comes to the same: its submissions went into another database.
+
+    ``kind`` says whose guarantee its model has, ``digest`` which sums it saw, ``seeded`` where the database's own noise
+    came from. ``weights`` is None until they exist.
+    """
+
+    kind: Kind
+    digest: str
+    count: int
+    seeded: bool
+    weights: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, kind: Kind, sums: Sums, seeded: bool = False) -> Training:
+        """A training of these sums, before its weights exist."""
+        return cls(kind, digest(sums), sums.count, seeded)
+
+    def state(self) -> str:
+        """One line on what was done."""
+        if self.kind == "merged":
+            return f"Its {self.count:,} submissions were merged into another database: train that one."
+        whose = "the model's guarantee" if self.kind == "model" else "the guarantee of one record only"
+        kept = "" if self.weights is not None else "; its model was not kept"
+        return f"Trained on {self.count:,} submissions, with {whose}{kept}. More submissions cannot join that model."
+
+    def refusal(self, epsilon: float) -> str:
+        """Why nothing more can be trained, and what can be done; ``epsilon`` is that of one record."""
+        lost = self.kind != "merged" and self.weights is None
+        why = _WHY["merged" if self.kind == "merged" else "lost" if lost else "model"]
+        return f"{why.format(count=self.count)} {_ACCEPT.format(epsilon=at_most(epsilon, 6))}"
+
+
+def digest(sums: Sums) -> str:
+    """What tells these sums from all others."""
+    return checksum(sums.to_lists())
+
+
+def record(base: sqlite3.Connection, training: Training) -> int:
+    """Write a training down, inside the caller's transaction; returns its number."""
+    weights = None if training.weights is None else json.dumps(training.weights)
+    row = (training.kind, training.digest, training.count, int(training.seeded), weights)
+    number = base.execute(
+        "INSERT INTO trainings (kind, digest, count, seeded, weights) VALUES (?, ?, ?, ?, ?)", row
+    ).lastrowid
+    return int(number or 0)
+
+
+def keep(base: sqlite3.Connection, number: int, weights: tuple[float, ...]) -> None:
+    """Add the weights to a training."""
+    base.execute("UPDATE trainings SET weights = ? WHERE number = ?", (json.dumps(weights), number))
+
+
+def recorded(base: sqlite3.Connection) -> tuple[Training, ...]:
+    """All trainings, in order."""
+    rows = base.execute("SELECT kind, digest, count, seeded, weights FROM trainings ORDER BY number").fetchall()
+    return tuple(
+        Training(kind, text, count, bool(seeded), None if weights is None else tuple(json.loads(weights)))
+        for kind, text, count, seeded, weights in rows
+    )
