@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import decimal
-from typing import Never
+import numbers
+from typing import Never, cast
 
 
 class PrivacyError(ValueError):
@@ -19,6 +20,15 @@ def check(condition: object, sentence: str) -> None:
 def refuse(sentence: str) -> Never:
     """Raise ``PrivacyError(sentence)``."""
     raise PrivacyError(sentence)
+
+
+def check_real(name: str, value: object) -> float:
+    """Return a real number as a float; text and truth values are not numbers."""
+    check(
+        isinstance(value, numbers.Real) and not isinstance(value, bool),
+        f"Expected {name} to be a number, not {value!r}.",
+    )
+    return float(cast(float, value))
 
 
 def check_positive(name: str, value: float) -> float:

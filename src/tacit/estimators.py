@@ -7,7 +7,6 @@ Cross-validation with k folds is k fits on the same people; :func:`tacit.spent` 
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tacit.checks import check, check_positive
+from tacit.checks import check, check_positive, check_real
 from tacit.fit import fit, prepare
 from tacit.guarantee import Guarantee
 from tacit.losses import HuberHinge, Logistic, Softmax, Squared, probabilities
@@ -84,13 +83,8 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
             check(
                 0 <= self.regularization < math.inf, f"Expected regularization={self.regularization} >= 0 and finite."
             )
-        for name in ("epsilon", "delta"):
-            value = getattr(self, name)
-            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            check(real or (value is None and name == "delta"), f"Expected {name} to be a number, not {value!r}.")
-        delta = min(n**-1.5, 0.01) if self.delta is None else float(self.delta)
-        check(0 <= delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
-        return Budget(float(self.epsilon), delta, self.adjacency)
+        delta = min(n**-1.5, 0.01) if self.delta is None else check_real("delta", self.delta)
+        return Budget(check_real("epsilon", self.epsilon), delta, self.adjacency)
 
     def _train(
         self, X: Any, targets: Array, loss: Loss, outputs: int, budget: Budget, assumptions: tuple[str, ...]

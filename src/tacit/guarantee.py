@@ -174,8 +174,8 @@ def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "
     All events are priced together where one accountant knows them all; otherwise delta is shared equally and the
     epsilons are added (basic composition).
 
-    Edges: two models of one protocol's collection are refused: they share the contributors' noise, and only the
-    guarantee of one record holds for both together.
+    Edges: what rests on a paper's claim alone costs infinity. Two models of one protocol's collection are refused:
+    they share the contributors' noise, and only the guarantee of one record holds for both together.
     """
     check(guarantees, "Expected at least one guarantee.")
     models = [guarantee for guarantee in guarantees if guarantee.theorem in ("input", "input-paper")]
@@ -188,9 +188,8 @@ def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "
     together = tuple(event for guarantee in guarantees for event in guarantee.events)
     if any(not guarantee.events for guarantee in guarantees):
         return math.inf
-    claims = [g for g in guarantees if any(isinstance(event, events.Claimed) for event in g.events)]
-    if any(guarantee.status == "refuted" for guarantee in claims):
-        return math.inf  # a refuted claim has no price
+    if any(isinstance(event, events.Claimed) for event in together):
+        return math.inf  # what a paper claims has no price of its own
     share = delta / len(guarantees)
     added = sum(accounting.epsilon(guarantee.events, share, adjacency) for guarantee in guarantees)
     try:

@@ -9,7 +9,7 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from tacit.audit.runner import Progress, audit
 from tacit.audit.subjects import planned
 from tacit.checks import PrivacyError, check
 from tacit.losses import Logistic
-from tacit.mechanisms import METHODS, PUBLISHED, GradientPerturbation, Mechanism, ObjectivePerturbation, Output
+from tacit.mechanisms import METHODS, PUBLISHED, Mechanism, ObjectivePerturbation, Output
 from tacit.mechanisms.base import Method
 from tacit.types import ADJACENCIES, Adjacency, Budget, Loss
 
@@ -38,10 +38,18 @@ class Stress:
     regularization: float | None
 
 
+def _calm(name: str, **settings: Any) -> Mechanism:
+    """A noisy descent by small steps."""
+    mechanism: Any = METHODS[name].mechanism
+    calm: Mechanism = replace(mechanism, step=1e-3, momentum=0.0, schedule="constant", **settings)
+    return calm
+
+
 STRESSED: dict[str, Stress] = {
     "objective": Stress(ObjectivePerturbation(), Logistic(5.0), 30.0 / RECORDS),
     "output": Stress(Output(), Logistic(5.0), 30.0 / RECORDS),
-    "gradient": Stress(GradientPerturbation(step=1e-3, momentum=0.0, schedule="constant"), Logistic(5.0), None),
+    **{name: Stress(_calm(name), Logistic(5.0), None) for name in ("gradient", "ls-gradient", "dp-sgd", "dp-lssgd")},
+    "individual": Stress(_calm("individual", steps=8), Logistic(5.0), None),  # its runs are not batched: few steps
 }
 """A large margin keeps every slope near its largest; a strong regulariser or small steps keep the weights near zero."""
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from tacit._version import __version__
-from tacit.checks import check, check_count, check_positive
+from tacit.checks import check, check_count, check_positive, check_real
 from tacit.estimators import source_from
 from tacit.guarantee import Guarantee
 from tacit.nn.base import NetworkFace
@@ -79,8 +79,8 @@ class _NetworkClassifier(NetworkFace):
         return self
 
     def _prepare(self, records: int, size: int, source: Source) -> tuple[Budget, NetworkPlan]:
-        delta = min(records**-1.5, 0.01) if self.delta is None else float(self.delta)
-        budget = Budget(float(self.epsilon), delta, self.adjacency)
+        delta = min(records**-1.5, 0.01) if self.delta is None else check_real("delta", self.delta)
+        budget = Budget(check_real("epsilon", self.epsilon), delta, self.adjacency)
         batch = default_batch(records) if self.batch is None else check_count("batch", self.batch)
         epochs = default_epochs(budget.epsilon) if self.epochs is None else check_positive("epochs", self.epochs)
         rate = min(1.0, batch / records)
