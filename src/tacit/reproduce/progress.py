@@ -43,10 +43,11 @@ class Progress:
 
     def seconds_left(self) -> float | None:
         """None before any cell of this run or an earlier one says how long cells take."""
-        means = {**self._before, **{place: statistics.fmean(took) for place, took in self._seconds.items()}}
+        now = {place: statistics.fmean(took) for place, took in self._seconds.items()}
+        means = {**self._before, **now}
         if not means:
             return None
-        usual = statistics.fmean(means.values())
+        usual = statistics.fmean((now or means).values())  # other papers' networks say little about this run
         work = sum(count * means.get(place, usual) for place, count in self._left.items())
         return work / max(1, min(self._workers, self._left.total()))
 
