@@ -190,10 +190,11 @@ class _PrivateClassifier(ClassifierMixin, _PrivateLinear):  # type: ignore[misc]
         return np.asarray(self.classes_[picked])
 
 
-def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.int32], tuple[str, ...]]:
-    """Class numbers, and what has to be assumed about the label set."""
+def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedinteger[Any]], tuple[str, ...]]:
+    """Class numbers, in as few bytes as hold them, and what has to be assumed about the label set."""
     known = np.unique(np.asarray(y if classes is None else classes))
-    codes = np.minimum(np.searchsorted(known, y), len(known) - 1).astype(np.int32)
+    places = np.searchsorted(known, y)
+    codes = np.minimum(places, len(known) - 1, out=places).astype(np.min_scalar_type(-len(known)))
     if classes is None:
         note = ("the set of labels is public (it was taken from y; pass classes= to declare it)",)
     else:
