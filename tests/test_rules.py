@@ -1,5 +1,6 @@
 """The rules for regressions: functions of public facts, the choice at a few points, and what the default reaches."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -7,8 +8,8 @@ import numpy as np
 import pytest
 
 from tacit import LinearRegression
-from tacit.losses import Logistic, Squared
-from tacit.mechanisms import GradientPerturbation, rules
+from tacit.losses import HuberHinge, Logistic, Squared
+from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, rules
 from tacit.types import Budget, Facts
 
 FACTS = Facts(5000, 11, 1, math.hypot(1.0, 0.5), Squared(), True, 0.5)
@@ -107,3 +108,18 @@ def test_skewed_noise_is_drawn_towards_its_median(rng):
     design = np.column_stack([X, np.ones(len(X))])
     least = design @ np.linalg.lstsq(design, y, rcond=None)[0]
     assert np.mean((model.predict(X) - y) ** 2) < 1.06**2 * np.mean((least - y) ** 2)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "sphere"])
+@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(), Squared()], ids=lambda loss: loss.name)
+def test_the_noise_that_hides_the_solve_does_not_show(noise, loss):
+    """In a score it deviates by less than a tenth of the noise that a flat objective leaves, or by a thirtieth."""
+    for (n, d), epsilon in itertools.product(
+        [(500, 10), (32_561, 114), (200_000, 100), (2_097_152, 14)], (0.1, 1, 3, 10)
+    ):
+        facts = Facts(n, d, 1, math.hypot(1.0, 0.5), loss, True, 0.5)
+        budget = Budget(epsilon, 0.0 if noise == "sphere" else 1e-6)
+        plan = ObjectivePerturbation(noise).calibrate(budget, facts, None, "proven")
+        each = math.sqrt(d) if noise == "sphere" else 1.0  # of one weight: the norm is about d, or sqrt(d)
+        flat = facts.radius * each * plan.scale / (plan.regularization + facts.curvature * n / d)
+        assert facts.radius * each * plan.polish_scale < max(0.1 * flat, 0.1), (n, d, epsilon)

@@ -97,8 +97,11 @@ def sphere(source: Source, shape: tuple[int, ...]) -> Array:
 
 
 def longest(size: int, noise: Literal["gaussian", "sphere"]) -> float:
-    """The largest norm that :func:`gaussian` (9.3 a number) or :func:`sphere` (54 log 2 a number) can draw."""
-    return 9.3 * math.sqrt(size) if noise == "gaussian" else 38.0 * size
+    """A norm that :func:`gaussian` never draws (9.3 a number), and :func:`sphere` with probability below 1e-28.
+
+    The latter is Chernoff's bound for a Gamma distribution of shape p at 2p + 80.
+    """
+    return 9.3 * math.sqrt(size) if noise == "gaussian" else 2.0 * size + 80.0
 
 
 def choose(source: Source, count: int, rate: float) -> NDArray[np.bool_]:

@@ -27,9 +27,9 @@ from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 TOLERANCE = 1e-7
 """The solve stops at a gradient norm of this fraction of the noise scale."""
-POLISH, POLISH_ADDED = 2e-2, 2e-4
+POLISH, POLISH_ADDED = 2e-2, 1e-2
 """Price (mu, or epsilon for pure noise) of hiding the unfinished solve, as a fraction of the main price: where the two
-compose in quadrature, a fiftieth costs 2e-4 of the whole; where they are added, less is paid."""
+compose in quadrature, a fiftieth costs 2e-4 of the whole; where they are added, a hundredth costs just that."""
 
 
 @dataclass(frozen=True)
