@@ -1,6 +1,6 @@
 """Heterogeneity: influence functions against retraining, and individual accounting beside uniform accounting.
 
-python benchmarks/heterogeneity.py --part influence,table,bills,regime,shrinking --seeds 3 --quick
+python benchmarks/heterogeneity.py --part influence,table,bills,regime,shrinking,few --seeds 3 --quick
 """
 
 import argparse
@@ -128,6 +128,52 @@ def regime(seeds, quick):
             print(f"| {flips:.0%} | {share / 0.25:.2f} | " + " | ".join(cells) + " |", flush=True)
 
 
+def residuals(n, d, noise):
+    """Rows on the sphere, and targets whose residuals shrink from the target to the noise as a model learns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2 * n, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    signal = X @ rng.normal(size=d)
+    y = 0.8 * signal / np.abs(signal).max()
+    return X, np.clip(y + noise * y.std() * rng.normal(size=2 * n), -1, 1)
+
+
+def errors(method, X, y, epsilon, seeds):
+    """RMSE on the second half of the records over the target's deviation, for each seed."""
+    n = len(y) // 2
+    model = tacit.LinearRegression(epsilon, delta=1e-5, method=method, fit_intercept=False, target_bound=1.0)
+    fits = [model.set_params(random_state=s).fit(X[:n], y[:n]).predict(X[n:]) for s in range(seeds)]
+    return np.array([np.sqrt(np.mean((fit - y[n:]) ** 2)) for fit in fits]) / y.std()
+
+
+def few(seeds, quick):
+    """The same regression in few steps: as many settings for each, the best chosen by some seeds, shown for others."""
+    n, d = (2000, 5) if quick else (5000, 10)
+    sizes, clips, shares = (1.0, 3.0, 10.0), (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0), (0.03, 0.1, 0.3, 0.6)
+    print("| epsilon | noise / signal | steps | momentum | uniform | individual, ration | individual, leave |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    grid = itertools.product((0.3,) if quick else (0.3, 1.0), (0.1, 0.5), (3, 5, 10, 20), (0.0, 0.9))
+    for epsilon, noise, steps, momentum in grid:
+        X, y = residuals(n, d, noise)
+        common = {"steps": steps, "momentum": momentum}
+        families = [[GradientPerturbation(clip=c, step=a, **common) for a in sizes for c in clips]]
+        families += [
+            [
+                Individual(clip=c, step=a, share=b, rule=rule, **common)
+                for a in sizes
+                for c in (0.5, 1.0)
+                for b in shares
+            ]
+            for rule in ("ration", "leave")
+        ]
+        cells = []
+        for family in families:
+            best = min(family, key=lambda method: errors(method, X, y, epsilon, seeds).mean())
+            fresh = errors(best, X, y, epsilon, 5 * seeds)[seeds:]
+            cells.append(f"{fresh.mean():.4f} ± {fresh.std() / math.sqrt(len(fresh)):.4f}")
+        print(f"| {epsilon:g} | {noise:g} | {steps} | {momentum:g} | " + " | ".join(cells) + " |", flush=True)
+
+
 def shrinking(seeds, quick):
     """Linear regression where every record is loud at first and quiet at last; each method with its best settings.
 
@@ -138,17 +184,10 @@ def shrinking(seeds, quick):
     print("| epsilon | noise / signal | uniform | individual, ration | individual, leave |")
     print("| --- | --- | --- | --- | --- |")
     for epsilon, noise in itertools.product((0.1, 0.3), (0.1, 0.5)):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(2 * n, d))
-        X /= np.linalg.norm(X, axis=1, keepdims=True)
-        signal = X @ rng.normal(size=d)
-        y = 0.8 * signal / np.abs(signal).max()
-        y = np.clip(y + noise * y.std() * rng.normal(size=2 * n), -1, 1)
+        X, y = residuals(n, d, noise)
 
         def error(method, X=X, y=y, epsilon=epsilon):
-            model = tacit.LinearRegression(epsilon, delta=1e-5, method=method, fit_intercept=False, target_bound=1.0)
-            fits = [model.set_params(random_state=s).fit(X[:n], y[:n]).predict(X[n:]) for s in range(seeds)]
-            return float(np.mean([np.sqrt(np.mean((f - y[n:]) ** 2)) for f in fits]) / y.std())
+            return float(errors(method, X, y, epsilon, seeds).mean())
 
         grids = [[GradientPerturbation(steps=t, clip=c, step=a) for t in steps for a in sizes for c in clips]]
         grids += [
@@ -173,7 +212,7 @@ def bills(seeds, quick):
             print(f"| {name} | {rule} | " + " | ".join(cells) + f" | {np.mean(own > 0.97):.0%} |", flush=True)
 
 
-PARTS = {"influence": influence, "table": table, "bills": bills, "regime": regime, "shrinking": shrinking}
+PARTS = {"influence": influence, "table": table, "bills": bills, "regime": regime, "shrinking": shrinking, "few": few}
 
 
 def main():
