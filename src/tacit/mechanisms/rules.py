@@ -61,13 +61,16 @@ def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     """Lambda for objective perturbation: ``S R^2 / (epsilon (1 + epsilon))`` times the models and directions.
 
     At small epsilon the determinant then costs next to nothing (its share vanishes altogether from Lambda = R^2/epsilon
-    on, for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty. Never below 5e-6 of
-    n: that little does not show in the model, and a minimum that is less curved is harder to certify in floating point.
+    on, for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty. Never below
+    ``n (d / 1.6e11)^(2/3)``, about 1e-6 of n: the rounding of a minimum that is less curved would take a noise to hide
+    that shows, for it grows as ``d (n / Lambda)^(3/2)``, and sqrt(d) times that for the sphere's noise.
     """
     factor = 1.25 if budget.adjacency == "add-remove" else 2.5
     epsilon = min(budget.epsilon, 50.0)
     steep = max(1.0, 4 * facts.loss.trace * facts.models)
-    return max(factor * steep / (epsilon * (1 + epsilon)), 5e-6 * facts.records) * facts.radius**2
+    wide = float(facts.features ** (1.5 if noise == "sphere" else 1.0))
+    least = facts.records * (wide / 1.6e11) ** (2 / 3)
+    return max(factor * steep / (epsilon * (1 + epsilon)), least) * facts.radius**2
 
 
 def signal(budget: Budget, records: int, size: int) -> float:
