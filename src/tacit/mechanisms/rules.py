@@ -68,8 +68,8 @@ def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     factor = 1.25 if budget.adjacency == "add-remove" else 2.5
     epsilon = min(budget.epsilon, 50.0)
     steep = max(1.0, 4 * facts.loss.trace * facts.models)
-    wide = float(facts.features ** (1.5 if noise == "sphere" else 1.0))
-    least = facts.records * (wide / 1.6e11) ** (2 / 3)
+    wide = math.pow(facts.features, 1.5 if noise == "sphere" else 1.0)
+    least = facts.records * math.pow(wide / 1.6e11, 2 / 3)
     return max(factor * steep / (epsilon * (1 + epsilon)), least) * facts.radius**2
 
 
