@@ -129,7 +129,7 @@ def leave_one_out(influence, record, steps=6):
 
 
 def test_adult():
-    """Issue 5: correlation above 0.99 over retrained models (the benchmark does 200)."""
+    """Correlation above 0.99 over retrained models (the benchmark does 200)."""
     try:
         data = datasets.load("adult", complete=True)
     except FileNotFoundError:
