@@ -16,7 +16,7 @@ from tacit import Guarantee, PrivacyError
 from tacit.events import PoissonGaussian
 from tacit.guarantee import checksum
 from tacit.nn import CNNClassifier, MLPClassifier, cifar_network, load, mlp_network, mnist_network, save
-from tacit.nn.train import clipped_sum, plan
+from tacit.nn.train import clipped_sum, plan, rounding
 from tacit.noise import choose
 from tacit.types import Budget
 
@@ -67,6 +67,36 @@ def test_chunks_do_not_change_the_sum(monkeypatch):
     whole = clipped_sum(network, x, y, 0.5)
     monkeypatch.setattr("tacit.nn.train.CHUNK", 7)
     assert np.abs(clipped_sum(network, x, y, 0.5) - whole).max() < 1e-6
+
+
+def test_a_gradient_depends_on_its_company_by_less_than_is_paid_for(rng, monkeypatch):
+    """Training is in double precision, saturated units included; in single precision the same would be too much."""
+    kinds, true = set(), clipped_sum
+
+    def watched(network, images, *args):
+        kinds.add((images.dtype, next(network.parameters()).dtype))
+        return true(network, images, *args)
+
+    monkeypatch.setattr("tacit.nn.train.clipped_sum", watched)
+    X, y = blobs(rng)
+    model = MLPClassifier(
+        1.0, delta=1e-5, classes=range(3), bounds=(-5.0, 5.0), batch=40, epochs=1, hidden=16, random_state=0
+    ).fit(X, y)
+    assert kinds == {(torch.float64, torch.float64)}
+    assert next(model.network_.parameters()).dtype == torch.float32
+    x, labels = torch.randn(128, 64, generator=torch.Generator().manual_seed(0)), torch.arange(128) % 3
+
+    def company(dtype):
+        torch.manual_seed(0)
+        network = mlp_network(64, 3).to(dtype)
+        with torch.no_grad():
+            for p in network.parameters():
+                p.mul_(30)
+        parts = [clipped_sum(network, x[i : i + 1].to(dtype), labels[i : i + 1], 1.0) for i in range(128)]
+        return np.linalg.norm(clipped_sum(network, x.to(dtype), labels, 1.0) - np.sum(parts, axis=0))
+
+    assert company(torch.float64) <= rounding(1.0, 128)
+    assert company(torch.float32) > rounding(1.0, 128), "vacuous: single precision would do"
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
