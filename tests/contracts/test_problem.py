@@ -191,7 +191,7 @@ def test_large_weights_are_cut_where_rounding_would_exceed_the_slack(loss, rng):
 
     largest, slack = largest_weight(first.facts, clip), steps_slack(first.facts, clip)
     assert largest > 1000
-    assert slack < 1.1e-4
+    assert 0.9e-4 < slack < 1.1e-4, "the largest weight is where the rounding of scores costs that much"
     for size in (1.0, 0.01 * largest, largest):
         assert moved(size) <= 1 + slack
     assert max(moved(size) for size in (1e17, 1e18, 1e20)) > 1 + slack, "vacuous: no weights are too large here"
