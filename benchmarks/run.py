@@ -1,4 +1,6 @@
-"""Benchmarks: accuracy, regression, time, memory, classes, smoothing. Tables on stdout, rows in bench-<part>.json.
+"""Benchmarks: accuracy, regression, time, memory, noise, classes, smoothing.
+
+Tables on stdout, rows in bench-<part>.json.
 
 python benchmarks/run.py --only accuracy,time --seeds 3 --quick
 """
@@ -14,6 +16,7 @@ from pathlib import Path
 import accuracy
 import memory
 import multiclass
+import noise
 import numpy
 import regression
 import scipy
@@ -27,6 +30,7 @@ PARTS = {
     "regression": regression.run,
     "time": speed.run,
     "memory": memory.run,
+    "noise": noise.run,
     "multiclass": multiclass.run,
     "smoothing": smoothing.run,
 }

@@ -157,8 +157,8 @@ def door(frozen=None):
     """Record all releases; with ``frozen`` calls, give out their outputs instead of new ones."""
     calls, true_release = [], tacit.noise.release
 
-    def recorded(values, scale, unit_noise):
-        output = true_release(values, scale, unit_noise)
+    def recorded(values, scale, noise):
+        output = true_release(values, scale, noise)
         if frozen is not None and len(calls) < len(frozen) and frozen[len(calls)].output.shape == output.shape:
             output = frozen[len(calls)].output
         calls.append(Call(np.array(values, copy=True), scale, output))

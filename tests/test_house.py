@@ -10,8 +10,8 @@ import tacit
 
 ROOT = Path(tacit.__file__).parent
 ROOMS = [
-    "_version", "checks", "types", "noise", "losses", "rows", "cells", "bounds", "problem", "events", "curves",
-    "shuffle", "accounting", "calibrate", "theorems", "smoothing",
+    "_version", "checks", "types", "sources", "normals", "noise", "losses", "rows", "cells", "bounds", "problem",
+    "events", "curves", "shuffle", "accounting", "calibrate", "theorems", "smoothing",
     "guarantee", "solvers.descent", "solvers.newton", "mechanisms.base",
     "mechanisms.samplers", "mechanisms.rules", "mechanisms.output", "mechanisms.objective", "mechanisms.gradient",
     "mechanisms.statistics", "mechanisms.svrg", "mechanisms", "fit", "estimators", "files", "datasets", "report", "cli",
@@ -82,7 +82,7 @@ def test_no_records_on_the_public_river(room):
 
 
 @pytest.mark.parametrize(
-    "room", [room for room in ROOMS if room not in ("noise", "files", "datasets", "report", "cli")]
+    "room", [room for room in ROOMS if room not in ("sources", "files", "datasets", "report", "cli")]
 )
 def test_randomness_has_one_door(room):
     assert not {module.split(".")[0] for module, _ in imports(TREES[room])} & {"random", "secrets"}

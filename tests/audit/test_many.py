@@ -1,4 +1,4 @@
-"""Batched runs are the real thing: column j is bit for bit the run that the plan makes from column j's random words."""
+"""Batched runs are the real thing: column j is, to 1e-9, the run that the plan makes from column j's random draws."""
 
 import functools
 from dataclasses import replace
@@ -10,6 +10,7 @@ from tacit.audit.many import batched, run_many
 from tacit.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.mechanisms import METHODS
 from tacit.noise import SeededSource
+from tacit.normals import Draws, draw
 from tacit.problem import Problem, Records
 from tacit.solvers.newton import Newton
 from tacit.types import Budget
@@ -19,7 +20,7 @@ TRIALS = 4
 
 
 class Tape:
-    """Keeps every draw."""
+    """Keeps every draw: normal draws as a whole, since each takes as many words as it needs, and words elsewhere."""
 
     seeded = True
 
@@ -30,9 +31,13 @@ class Tape:
         self.drawn.append(self.inner.words(count))
         return self.drawn[-1]
 
+    def normals(self, count):
+        self.drawn.append(draw(self.inner, count).places)
+        return self.drawn[-1]
+
 
 class Column:
-    """Plays the words of one run: word i of run j is word i * trials + j of a draw."""
+    """Plays the draws of one run: number i of run j is number i * trials + j of a draw."""
 
     seeded = True
 
@@ -43,6 +48,18 @@ class Column:
         found = next(self.draws).reshape(-1, TRIALS)[:, self.run]
         assert len(found) == count
         return found
+
+    normals = words
+
+
+@pytest.fixture(autouse=True)
+def taped(monkeypatch):
+    """Normal draws from a tape come from its own list."""
+
+    def from_tape(source, count):
+        return Draws(source.normals(count), {}) if hasattr(source, "normals") else draw(source, count)
+
+    monkeypatch.setattr("tacit.normals.draw", from_tape)
 
 
 def problem_for(loss, n=24):
@@ -71,7 +88,7 @@ def test_each_column_is_a_run_of_the_plan(name):
         tape = Tape(3)
         together = run_many(plan, problem, TRIALS, tape)
         if "wu-2017" in name:  # one batch holds all: the order that a single run draws does not matter
-            tape.drawn[0] = np.zeros(problem.records.count * TRIALS, dtype=np.uint64)
+            tape.drawn[0] = np.repeat(np.arange(problem.records.count, dtype=np.uint64), TRIALS)
         alone = np.stack([plan.run(problem, Column(tape, j)).weights.ravel() for j in range(TRIALS)])
         assert np.abs(together - alone).max() <= 1e-9 * max(1.0, np.abs(alone).max()), loss
         assert len({row.tobytes() for row in together}) == TRIALS

@@ -95,18 +95,18 @@ class PartlySilentPlan:
     def run(self, problem, source):
         import tacit.noise as door
 
-        whole = door.gaussian
+        whole = door.gaussian_steps
 
-        def silent(inner_source, shape):
-            noise = whole(inner_source, shape)
-            noise.ravel()[noise.size // 2 :] = 0.0
+        def silent(inner_source, shape, scale, step):
+            noise = whole(inner_source, shape, scale, step)
+            noise.ravel()[noise.size // 2 :] = 0
             return noise
 
-        door.gaussian = silent
+        door.gaussian_steps = silent
         try:
             return self.base.run(problem, source)
         finally:
-            door.gaussian = whole
+            door.gaussian_steps = whole
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """Local perturbation: the price of shuffling, the product of releases, the l2-ball mechanism, and what papers claim."""
 
 import math
+from dataclasses import dataclass
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import beta, binom, norm
@@ -11,8 +13,8 @@ from tacit.events import Gaussian, Response, Sensitivity, Shuffled
 from tacit.fit import RefutedWarning
 from tacit.losses import Logistic
 from tacit.mechanisms import DuchiSgd, LocalPerturbation, PublishedInput
-from tacit.mechanisms.local import ball_mechanism, ball_size
-from tacit.noise import SeededSource
+from tacit.mechanisms.local import MOST, ball_mechanism, ball_size, lie
+from tacit.noise import SeededSource, choose
 from tacit.problem import Problem, Records
 from tacit.shuffle import shuffled_approximate_delta, shuffled_delta, shuffled_epsilon_closed_form
 from tacit.types import Budget
@@ -247,17 +249,32 @@ def test_kang_2020_is_refuted_by_an_attack(shared):
     assert math.log((low - delta) / high) > 1.0
 
 
-@pytest.mark.parametrize("epsilon", [130.0, 3000.0])
-def test_coins_that_would_never_come_up_are_not_promised(epsilon):
-    """A chance below 2**-53 cannot be drawn; the label's epsilon stays where it can, and its rounding is paid for."""
+@dataclass
+class Zeros:
+    """All words are zero: the coin that is rarer than any other comes up."""
+
+    seeded: bool = True
+
+    def words(self, count):
+        return np.zeros(count, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 36.0, 130.0, 499.0])
+def test_coins_cost_no_more_than_their_epsilon_and_all_come_up(epsilon):
+    """The chance is that of the epsilon, to the private side by less than 1e-14, however rare; and it is thrown."""
+    chance = lie(epsilon)
+    assert epsilon * (1 - 1e-14) - 2e-14 < float(mpmath.log((1 - mpmath.mpf(chance)) / chance)) <= epsilon
+    assert choose(Zeros(), 3, chance).all()
+    assert not choose(Zeros(), 3, 0.0).any()
     facts = Problem(_records(*blobs(300)), Logistic()).facts
-    plan = LocalPerturbation().calibrate(Budget(epsilon, 1e-5), facts, None, "proven")
-    (coin,) = (event for event in plan.record_events if isinstance(event, Response))
-    assert plan.label_epsilon <= 20 < coin.epsilon < 20.001
     plan = DuchiSgd().calibrate(Budget(epsilon, 0.0), facts, None, "proven")
-    assert plan.epsilon < plan.events[0].epsilon <= 20
-    small = DuchiSgd().calibrate(Budget(1.0, 0.0), facts, None, "proven")
-    assert small.epsilon < small.events[0].epsilon <= 1.0
+    assert plan.epsilon == plan.events[0].epsilon == epsilon
+
+
+def test_no_coin_beyond_the_rarest():
+    facts = Problem(_records(*blobs(300)), Logistic()).facts
+    assert DuchiSgd().calibrate(Budget(3000.0, 0.0), facts, None, "proven").events[0].epsilon == MOST
+    assert LocalPerturbation().calibrate(Budget(3000.0, 1e-5), facts, None, "proven").label_epsilon <= MOST
 
 
 def test_a_papers_word_is_not_verified():

@@ -31,6 +31,7 @@ from tacit.noise import (
     add_sphere,
     choose,
     gaussian,
+    gaussian_steps,
     grid,
     grid_slack,
     permutation,
@@ -63,7 +64,6 @@ def test_gaussian_tails():
     expected = [1_000_000 * 2 * (stats.norm.sf(a) - stats.norm.sf(b)) for a, b in itertools.pairwise(edges)]
     counts = np.histogram(noise, bins=[*edges[:-1], 100.0])[0]
     assert count_violations(counts, expected) == []
-    assert noise.max() < 9.3
 
 
 def test_uniform():
@@ -106,7 +106,7 @@ def test_add_sphere():
 
 def test_low_bits_do_not_survive():
     """Two values that differ by less than the grid give the very same release; more, and it moves by whole steps."""
-    step, unit = grid(1.0), gaussian(SeededSource(1), (1000,))
+    step, unit = grid(1.0), gaussian_steps(SeededSource(1), (1000,), 1.0, grid(1.0))
     base = np.linspace(-1, 1, 1000)
     rounded = step * np.rint(base / step)
     out = release(rounded, 1.0, unit)
@@ -116,11 +116,11 @@ def test_low_bits_do_not_survive():
 
 
 def test_release_edges():
-    np.testing.assert_array_equal(release(np.array([0.1]), 0.0, np.array([5.0])), [0.1])
+    np.testing.assert_array_equal(release(np.array([0.1]), 0.0, np.array([5])), [0.1])
     for bad in (-1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="scale"):
-            release(np.zeros(1), bad, np.zeros(1))
-    assert np.isfinite(release(np.array([1e300, -1e300, np.inf]), 1.0, np.ones(3))).all()
+            release(np.zeros(1), bad, np.zeros(1, dtype=np.int64))
+    assert np.isfinite(release(np.array([1e300, -1e300, np.inf]), 1.0, np.ones(3, dtype=np.int64))).all()
 
 
 # --- no repeats ------------------------------------------------------------------------------------------------------

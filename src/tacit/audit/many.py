@@ -24,7 +24,8 @@ from tacit.mechanisms.objective import TOLERANCE, ObjectivePlan
 from tacit.mechanisms.output import Minimum, OutputPlan, Passes, Steps
 from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sampler, Subset
 from tacit.mechanisms.svrg import SvrgPlan
-from tacit.noise import SeededSource, Source, gaussian, release, uniform
+from tacit.noise import SeededSource, Source, choose, gaussian, grid, release, uniform
+from tacit.normals import Whole
 from tacit.problem import Problem, Records
 from tacit.smoothing import coefficients
 from tacit.solvers.descent import Descent
@@ -66,7 +67,9 @@ def _chunk(plan: Plan, problem: Problem, trials: int, source: Source) -> Array:
         return np.stack([plan.run(problem, source).weights.ravel() for _ in range(trials)])
     if isinstance(plan, OutputPlan):
         once = plan.trainer.train(problem, source).reshape(-1, 1)
-        return release(np.repeat(once, trials, axis=1), plan.scale, unit_noise(source, once.size, trials, plan.noise)).T
+        return release(
+            np.repeat(once, trials, axis=1), plan.scale, _steps(source, once.size, trials, plan.noise, plan.scale)
+        ).T
     if isinstance(plan, ObjectivePlan):
         return _objective(plan, problem, trials, source)
     assert isinstance(plan, GradientPlan | SvrgPlan)  # for the type checker: batched() knows no others
@@ -94,11 +97,16 @@ def _separate(plan: GradientPlan) -> bool:
 
 def unit_noise(source: Source, size: int, trials: int, noise: Noise = "gaussian") -> Array:
     """Noise vectors of ``size`` numbers as columns, each drawn as :mod:`tacit.noise` draws one."""
-    direction = gaussian(source, (size, trials))
     if noise == "gaussian":
-        return direction
-    norms = -np.log(uniform(source, size * trials)).reshape(size, trials).sum(axis=0)
-    return np.asarray(direction * (norms / np.linalg.norm(direction, axis=0)))
+        return gaussian(source, (size, trials))
+    both = gaussian(source, (2 * size + 1, trials))
+    return np.asarray(both[:size] * np.linalg.norm(both[size:], axis=0))
+
+
+def _steps(source: Source, size: int, trials: int, noise: Noise, scale: float) -> Whole:
+    """The same noise in whole steps of the grid of its scale."""
+    ratio = scale / grid(scale) if scale else 0.0
+    return np.asarray(np.rint(unit_noise(source, size, trials, noise) * ratio).astype(np.int64))
 
 
 def _objective(plan: ObjectivePlan, problem: Problem, trials: int, source: Source) -> Array:
@@ -110,7 +118,7 @@ def _objective(plan: ObjectivePlan, problem: Problem, trials: int, source: Sourc
     tau = TOLERANCE * plan.scale
     weights, gaps, _ = Newton(tau).solve_columns(strong)
     weights[:, gaps > tau + plan.slack] = 0.0
-    return release(weights, plan.polish_scale, unit_noise(source, size, trials, plan.noise)).T
+    return release(weights, plan.polish_scale, _steps(source, size, trials, plan.noise, plan.polish_scale)).T
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ class Many:
             yield from (None for _ in range(steps))
         elif isinstance(sampler, Poisson):
             for _ in range(steps):
-                yield uniform(source, count).reshape(shape) < sampler.rate
+                yield choose(source, count, sampler.rate).reshape(shape)
         elif isinstance(sampler, Subset):
             for _ in range(steps):
                 order = np.argsort(source.words(count).reshape(shape), axis=0, kind="stable")

@@ -22,6 +22,7 @@ from tacit.audit.pairs import Pair
 from tacit.audit.subjects import Planned
 from tacit.events import Event, Gaussian, PoissonGaussian, Sphere, SubsetGaussian
 from tacit.noise import SeededSource, Words
+from tacit.normals import Whole
 from tacit.types import Adjacency, Array
 
 _LOCK = threading.Lock()
@@ -67,8 +68,8 @@ def _door(frozen: list[Release] | None) -> Iterator[list[Release]]:
     seen: list[Release] = []
     true_release = tacit.noise.release
 
-    def watched(values: Array, scale: float, unit_noise: Array) -> Array:
-        output = true_release(values, scale, unit_noise)
+    def watched(values: Array, scale: float, noise: Whole) -> Array:
+        output = true_release(values, scale, noise)
         if frozen is not None and len(seen) < len(frozen) and frozen[len(seen)].output.shape == output.shape:
             output = frozen[len(seen)].output
         seen.append(Release(np.array(values, copy=True), scale, output))

@@ -27,7 +27,7 @@ from tacit import accounting, curves
 from tacit.checks import check, check_count, check_positive, refuse
 from tacit.events import Event, Gaussian, InputMinimum, Sensitivity
 from tacit.mechanisms.moments import LARGEST, Sums, Whole
-from tacit.noise import Source, add_gaussian, gaussian, grid, grid_slack, release_whole
+from tacit.noise import Source, add_gaussian, gaussian_steps, grid, grid_slack, release_whole
 from tacit.solvers.ball import minimise
 from tacit.types import Array, Solution
 
@@ -163,9 +163,8 @@ class InputNumbers:
         for start in range(0, count, BLOCK):
             rows = slice(start, start + BLOCK)
             x, y = design[rows], targets[rows, None]
-            unit = gaussian(source, (len(x), 2 * d))
-            q[rows] = release_whole(root * x, self.row_scale, unit[:, :d], row_step)
-            p[rows] = release_whole((self.slope * y) * x, self.cross_scale, unit[:, d:], cross_step)
+            q[rows] = release_whole(root * x, self.row_scale, source, row_step)
+            p[rows] = release_whole((self.slope * y) * x, self.cross_scale, source, cross_step)
         return q, p
 
     def train(self, sums: Sums, source: Source) -> Solution:
@@ -175,8 +174,7 @@ class InputNumbers:
         cross = sums.cross
         if missing > 0:
             scale = self.cross_scale * math.sqrt(missing)
-            unit = gaussian(source, (self.features,))
-            cross = cross + release_whole(np.zeros(self.features), scale, unit, self.steps[1]).astype(object)
+            cross = cross + gaussian_steps(source, (self.features,), scale, self.steps[1]).astype(object)
         whole = Sums(sums.count, sums.second, cross)
         weights, gap = self._solve(whole)
         reached = gap <= self.tolerance(sums.count)

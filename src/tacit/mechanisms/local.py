@@ -22,7 +22,7 @@ from tacit.calibrate import smallest_scale
 from tacit.checks import check, refuse
 from tacit.events import Event, Gaussian, Response, Sensitivity, Shuffled
 from tacit.mechanisms.input_plan import design
-from tacit.noise import Source, add_gaussian, gaussian, grid_slack, permutation, uniform
+from tacit.noise import Source, add_gaussian, choose, gaussian, grid_slack, permutation, uniform
 from tacit.problem import Problem, Records
 from tacit.shuffle import price_of_local_delta, shuffled_delta
 from tacit.solvers.newton import Newton
@@ -31,13 +31,16 @@ from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 FAR = 1e12
 """A clip that no perturbed row reaches: training on perturbed records is post-processing and needs none."""
 CLASSES = ("logistic", "huber-hinge")
-MOST = 20.0
-"""The largest epsilon of a coin: random numbers are multiples of 2**-53, and a rarer event would never come up."""
+MOST = 500.0
+"""The largest epsilon of a coin: what is rarer than e^-500 is not told from never."""
 
 
-def response(epsilon: float) -> Response:
-    """A coin of this epsilon as it is thrown: its chance is a multiple of 2**-53, so it costs a hair more."""
-    return Response(epsilon + 2.0**-50 * math.exp(epsilon))
+def lie(epsilon: float) -> float:
+    """The chance 1/(1 + e^epsilon) of the false answer, rounded up: log((1 - p)/p) is at most epsilon.
+
+    The exponential, the sum and the quotient are off by a few units of 2**-53; 2**-49 is more.
+    """
+    return min(0.5, (1 + 2.0**-49) / (1 + math.exp(epsilon)))
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class LocalPlan:
             rows[place] = add_gaussian(clean, self.scale, source)
         labels = records.targets[:, 0].copy()
         if math.isfinite(self.label_epsilon):
-            labels[uniform(source, len(labels)) < 1 / (1 + math.exp(self.label_epsilon))] *= -1
+            labels[choose(source, len(labels), lie(self.label_epsilon))] *= -1
         order = permutation(source, len(labels)) if self.scale else np.arange(len(labels))
         return rows[order], labels[order]
 
@@ -133,7 +136,7 @@ class LocalPerturbation:
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = grid_slack(scale, columns)
-            return Gaussian(Sensitivity(None, 2 * reach + slack), scale), response(label)
+            return Gaussian(Sensitivity(None, 2 * reach + slack), scale), Response(label)
 
         scale = smallest_scale(released, Budget(local, local_delta), guess=reach)
         record = released(scale)
@@ -220,7 +223,7 @@ def ball_mechanism(values: Array, bound: float, epsilon: float, source: Source) 
     axes[known] = values[known]
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
     axes[uniform(source, count) >= 0.5 + np.minimum(norms / bound, 1.0) / 2] *= -1
-    axes[uniform(source, count) >= 1 / (1 + math.exp(-epsilon))] *= -1
+    axes[choose(source, count, lie(epsilon))] *= -1
     answers = gaussian(source, (count, size))
     answers *= np.where((answers * axes).sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
     return np.asarray(answers * (ball_size(bound, epsilon, size) / np.linalg.norm(answers, axis=1, keepdims=True)))
@@ -247,8 +250,7 @@ class DuchiSgd:
         """Everyone answers once with the whole epsilon."""
         _only_replace(budget)
         own = min(budget.epsilon, MOST) if budget.private else math.inf
-        own -= 2.0**-49 * math.exp(own) if budget.private else 0.0
-        released: tuple[Event, ...] = (response(own),) if budget.private else ()
+        released: tuple[Event, ...] = (Response(own),) if budget.private else ()
         batches = max(1, min(self.batches, facts.records))
         words = (f"{batches} steps, every contributor answers once", f"weights within {self.radius:g}")
         slope = facts.radius * facts.loss.lipschitz
