@@ -127,7 +127,7 @@ def broken_plans():
     ("name", "subject"), list(broken_plans()), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_broken_twins_are_found(name, subject):
-    result = audit(subject, CLAIM, trials=12_000, seed=5)
+    result = audit(subject, CLAIM, trials=40_000, seed=5)
     assert result.verdict == "violated", str(result)
 
 
