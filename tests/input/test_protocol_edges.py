@@ -1,7 +1,6 @@
 """Orders, types and files that a protocol meets from outside: each has its own answer, and none is silent."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,21 +103,6 @@ def test_classes_and_bounds_of_numpy_are_written():
 def test_impossible_numbers_are_named(more):
     with pytest.raises(ValueError, match=f"Expected {next(iter(more))}="):
         plain(**more)
-
-
-# --- submissions ----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("bad", [float("nan"), None, "", 7, b"x"])
-def test_a_batch_without_a_name_is_refused(bad, rng):
-    protocol = plain()
-    base, table = Database(protocol), protocol.perturb_table(rng.normal(size=(3, 3)), np.zeros(3))
-    names = table.batch.copy()
-    names[1] = bad
-    assert base.add(replace(table, batch=names)).refused == {words.DAMAGED: 1}
-    assert len(base) == 2
-    assert base.add(replace(table, batch=np.array([bad] * 3, dtype=object))).refused == {words.DAMAGED: 3}
-    assert base.add(replace(table, batch=names[:2])).refused == {words.SHAPE: 3}
-    far = np.array([2**63 + 1, 2**63 + 2, 5], dtype=np.uint64)
-    assert base.add(replace(table, row=far)).refused == {words.DAMAGED: 2}
 
 
 # --- the command line -----------------------------------------------------------------------------------------------
