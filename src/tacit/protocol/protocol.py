@@ -145,15 +145,14 @@ class Protocol:
         """
         words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
         words = (*((_AGAIN,) if again else ()), *words, f"protocol {self.fingerprint}")
-        trusted = trust.of_the_model(self.numbers.honest, self.numbers.sure(count), count)
+        trusted = trust.words(self.numbers.honest, self.numbers.sure(count), count)
         stated = fit.state(
             self.plan(count), self._facts(count), self.budget, method="input", seeded=seeded,
             calibration=self.calibration, assumptions=(*words, *trusted),
         )  # fmt: skip
-        assert stated.record_guarantee is not None  # for the type checker: a protocol always has noise
-        kept = tuple(word for word in stated.record_guarantee.assumptions if word not in trusted)
-        record = dataclasses.replace(stated.record_guarantee, assumptions=(*kept, *trust.OF_THE_RECORD))
-        return fit.Prepared(stated.plan, record if again else stated.guarantee, record)
+        if not again or stated.record_guarantee is None:
+            return stated
+        return dataclasses.replace(stated, guarantee=stated.record_guarantee)
 
     def guarantee(self, count: int | None = None) -> Guarantee:
         """What the model will guarantee."""
@@ -162,7 +161,7 @@ class Protocol:
     def record_guarantee(self) -> Guarantee:
         """What one submission guarantees to its owner, whoever sees it."""
         record = self.prepared(self.numbers.cohort).record_guarantee
-        assert record is not None  # for the type checker: prepared() always states it
+        assert record is not None  # for the type checker: a protocol always has noise
         return record
 
     def rows(self, X: Any, y: Any) -> tuple[Array, Array]:

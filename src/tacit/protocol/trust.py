@@ -13,8 +13,8 @@ be declared, and 1 is a promise that one careless contributor breaks. One in ten
 (1/sqrt(0.9)); a collection that expects more strangers with many names declares less."""
 
 
-def of_the_model(honest: float, sure: int, count: int) -> tuple[str, ...]:
-    """What the model's guarantee counts on, for ``count`` contributors of whom ``sure`` are honest."""
+def words(honest: float, sure: int, count: int) -> tuple[str, ...]:
+    """What the guarantees of ``count`` contributors count on, ``sure`` of them honest; both guarantees state all."""
     every = "every one" if honest == 1 else f"at least {sure:,}"
     others = (
         "one who sends something else, or tells their noise, weakens it for all (honest = 1 was asked for)"
@@ -22,16 +22,11 @@ def of_the_model(honest: float, sure: int, count: int) -> tuple[str, ...]:
         else "the others may send anything within the limits, and tell all they know to whoever has the model"
     )
     return (
-        f"{every} of the {count:,} contributors (honest = {honest:g}), and whoever is protected, drew their noise as "
-        "agreed, told it to nobody, and nobody but the database saw what they sent",
+        f"TRUST FOR THE MODEL: {every} of the {count:,} contributors (honest = {honest:g}), and whoever is protected, "
+        "drew their noise as agreed, told it to nobody, and nobody but the database saw what they sent",
         others,
-        "the database is trusted to see the submissions, to be the only one that holds them, to count each once, to "
+        "the database sees the submissions; it is trusted to be the only one that holds them, to count each once, to "
         "add missing noise, to train once and to show nothing but the model",
+        "TRUST FOR ONE RECORD: its owner drew fresh noise, told it to nobody and submitted once; nobody else is "
+        "trusted, neither the database nor the other contributors",
     )
-
-
-OF_THE_RECORD = (
-    "the record's owner drew fresh noise, told it to nobody, and submitted once; nobody else is trusted: it holds "
-    "whatever the database and the other contributors do",
-)
-"""What the guarantee of one record counts on."""
