@@ -76,6 +76,24 @@ def test_a_broken_calibration_is_caught():
     assert worst_conditional(halved, 1.0) > 0.01
 
 
+def test_dishonest_contributors_are_in_the_price():
+    """Seven of ten know their noise: a protocol for honest = 0.3 covers it exactly, one for honest = 1 does not."""
+    covered, bare = (
+        proven(
+            Setting(1, 400, 1.0, 0.0, Surrogate.named("squared", 0.1), 0.1, honest=honest),
+            Budget(1.0, 0.01),
+            None,
+            None,
+        )
+        for honest in (0.3, 1.0)
+    )
+    event = covered.minimum(400)
+    assert event.honest == 120
+    assert worst_conditional(event, 1.0) + 2 * event.tail <= input_delta(event, 1.0) <= 0.01
+    true = replace(bare.minimum(400), honest=120, scale=bare.cross_scale * math.sqrt(120))
+    assert worst_conditional(true, 1.0) > 0.01
+
+
 @pytest.mark.parametrize("hidden", [0.0, 3.0, 50.0])
 def test_row_noise_is_convex_whatever_the_rows(hidden, rng):
     """The bound on the least eigenvalue holds for rows chosen against it; false alarms below 1e-12."""

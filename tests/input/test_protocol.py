@@ -5,7 +5,6 @@ import math
 import multiprocessing
 import os
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -236,29 +235,32 @@ def test_no_contributors_and_foreign_files(tmp_path):
         Database(protocol, path)
 
 
-def _add_forever(text, path, q_seed):
+def _add_all(text, path, stop=None):
+    """Add 80 blocks; in the one numbered ``stop`` the process kills itself, its hashes written and its sums not."""
     protocol = Protocol.from_json(text)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 3))
-    table = protocol.perturb_table(X, X[:, 0].clip(-1, 1), source=SeededSource(q_seed))
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    table = protocol.perturb_table(X, X[:, 0].clip(-1, 1), source=SeededSource(3))
     with Database(protocol, path) as base:
-        for start in range(0, 400, 5):
+        for number, start in enumerate(range(0, 400, 5)):
+            if number == stop:
+                base._mark = lambda seeded: os.kill(os.getpid(), signal.SIGKILL)
             base.add(table.take(slice(start, start + 5)))
 
 
 def test_a_killed_process_loses_and_doubles_nothing(tmp_path):
-    """Killed four times on the way; resumed from the start each time: the sums are those of one clean run."""
+    """Killed in a transaction, four times; resumed from the start each time: the sums are those of one clean run."""
     protocol, path = protocol_for(), tmp_path / "base.sqlite"
     text = protocol.to_json()
     context = multiprocessing.get_context("fork")
-    for wait in (0.02, 0.05, 0.08, 0.03):
-        worker = context.Process(target=_add_forever, args=(text, path, 3))
+    for stop in (0, 11, 12, 60):
+        worker = context.Process(target=_add_all, args=(text, path, stop))
         worker.start()
-        time.sleep(wait)
-        os.kill(worker.pid, signal.SIGKILL)
         worker.join()
-    _add_forever(text, path, 3)
-    _add_forever(text, tmp_path / "clean.sqlite", 3)
+        assert worker.exitcode == -signal.SIGKILL
+        with Database(protocol, path) as base:
+            assert len(base) == 5 * stop
+    _add_all(text, path)
+    _add_all(text, tmp_path / "clean.sqlite")
     with Database(protocol, path) as base, Database(protocol, tmp_path / "clean.sqlite") as clean:
         same(base.sums, clean.sums)
         assert len(base) == 400

@@ -173,6 +173,35 @@ def test_a_protected_record_is_not_called_unprotected(folder, capsys):
     assert out.count("a seeded generator") == 2
 
 
+def test_the_honest_fraction_on_the_command_line(folder, capsys):
+    line = "protocol --schema s.json --epsilon 2 --delta 1e-3 --cohort 250 --out q.json --honest "
+    code, out, _ = run(capsys, line + "0.5")
+    assert code == 0
+    assert "at least 125 of the 250 contributors (honest = 0.5)" in " ".join(out.split())
+    assert Protocol.load("q.json").numbers.honest == 0.5
+    assert Protocol.load("p.json").numbers.honest == 0.9
+    assert "every one of the 250 contributors" in " ".join(run(capsys, line + "1")[1].split())
+    for wrong, sentence in (
+        ("0", "honest=0.0 > 0"),
+        ("1.5", "honest=1.5 <= 1"),
+        ("0.9 --calibration paper", "honest=1.0"),
+    ):
+        code, _, err = run(capsys, line + wrong)
+        assert code == 2
+        assert sentence in err
+
+
+def test_old_protocol_files_are_refused_with_a_sentence(folder, capsys):
+    data = json.loads((folder / "p.json").read_text())
+    del data["numbers"]["honest"], data["fingerprint"]
+    data["version"] = 2
+    (folder / "old.json").write_text(json.dumps({**data, "fingerprint": checksum(data)[:32]}))
+    code, _, err = run(capsys, "contribute d.csv --protocol old.json --out u.jsonl")
+    assert code == 2
+    assert "another version of Tacit" in err
+    assert "Make it anew" in err
+
+
 def test_verify_says_that_less_than_promised_was_spent(folder, capsys):
     run(capsys, "contribute d.csv --protocol p.json --out u.jsonl")
     run(capsys, "collect u.jsonl --protocol p.json --database b.sqlite")

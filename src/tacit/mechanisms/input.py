@@ -227,7 +227,8 @@ class InputNumbers:
     def train(self, sums: Sums, source: Source) -> Solution:
         """Top the noise up to the cohort's, minimise over the ball, hide the rest of the solve.
 
-        Edges: zeros where the quadratic is not convex; that is among the rare events, for either neighbour.
+        Edges: where the quadratic is not convex, which is among the rare events of the row noise, a point of the sphere
+        or zeros, whatever the solve ends with.
         """
         check(sums.count >= 1, "There are no submissions to train on.")
         missing, cross = self.missing(sums.count), sums.cross

@@ -61,7 +61,10 @@ class Quadratic:
 
     def solve(self, tolerance: float) -> tuple[Array, float]:
         """A point and its gap, which is at most ``tolerance`` wherever ``A + Delta`` is positive definite."""
-        weights, gap = self.fast()
+        try:
+            weights, gap = self.fast()
+        except np.linalg.LinAlgError:  # an iteration of LAPACK that did not converge
+            weights, gap = np.zeros(len(self.sums.cross)), math.inf
         for digits in DIGITS:
             if gap <= tolerance:
                 break
