@@ -178,7 +178,7 @@ def test_the_rare_events_add_up():
             for step, scale in ((row, numbers.row_scale), (cross, numbers.cross_scale))
         ]
         pairs = 400 * 399 / 2 * (cells[0] * cells[1] + mpmath.mpf(2) ** -128)
-        expected = pairs + 800 * BEYOND + 1e-24
+        expected = pairs + 801 * BEYOND + 1e-24
         assert float(expected) <= numbers.rare(400) * (1 + 1e-9) < 1.001 * float(expected)
     assert protocol_for().numbers.rare(400) < 1e-20
     assert numbers.minimum(400).rare == numbers.rare(400)

@@ -151,7 +151,7 @@ class InputNumbers:
     def rare(self, count: int) -> float:
         r"""Probability that the run is not the one that is analysed, whatever the records are.
 
-        That is: an honest submission is beyond a limit and refused (2 n BEYOND); an honest submission has the very
+        That is: an honest submission is beyond a limit and refused, or the top-up is (2 n + 1 times BEYOND); an honest submission has the very
         numbers (or the hash) of another one and is taken for a copy; or the rounding errors add up to more than is
         hidden. A coordinate's noise, rounded to a step h of its scale s, takes each value with probability at most
         ``h/(s sqrt(2 pi))``, so two submissions of which one is honest agree with at most the product over all 2d.
@@ -159,7 +159,7 @@ class InputNumbers:
         row, cross = self.steps
         same = row * cross / (2 * math.pi * self.row_scale * self.cross_scale)
         pairs = count * (count - 1) / 2
-        return min(1.0, ROUNDING_TAIL + 2 * count * BEYOND + pairs * (same**self.features + 2.0**-HASH_BITS))
+        return min(1.0, ROUNDING_TAIL + (2 * count + 1) * BEYOND + pairs * (same**self.features + 2.0**-HASH_BITS))
 
     def minimum(self, count: int) -> InputMinimum:
         """The main event of a model of ``count`` contributors."""

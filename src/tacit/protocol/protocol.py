@@ -145,7 +145,7 @@ class Protocol:
         """
         words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
         words = (*((_AGAIN,) if again else ()), *words, f"protocol {self.fingerprint}")
-        trusted = trust.words(self.numbers.honest, self.numbers.sure(count), count)
+        trusted = (trust.RECORD,) if again else trust.words(self.numbers.honest, self.numbers.sure(count), count)
         stated = fit.state(
             self.plan(count), self._facts(count), self.budget, method="input", seeded=seeded,
             calibration=self.calibration, assumptions=(*words, *trusted),

@@ -12,6 +12,11 @@ Nothing that a database sees tells honest noise from noise that its sender knows
 be declared, and 1 is a promise that one careless contributor breaks. One in ten costs 5% more noise on the sums
 (1/sqrt(0.9)); a collection that expects more strangers with many names declares less."""
 
+RECORD = (
+    "TRUST FOR ONE RECORD: its owner drew fresh noise, told it to nobody and submitted once; nobody else is trusted, "
+    "neither the database nor the other contributors"
+)
+
 
 def words(honest: float, sure: int, count: int) -> tuple[str, ...]:
     """What the guarantees of ``count`` contributors count on, ``sure`` of them honest; both guarantees state all."""
@@ -27,6 +32,5 @@ def words(honest: float, sure: int, count: int) -> tuple[str, ...]:
         others,
         "the database sees the submissions; it is trusted to be the only one that holds them, to count each once, to "
         "add missing noise, to train once and to show nothing but the model",
-        "TRUST FOR ONE RECORD: its owner drew fresh noise, told it to nobody and submitted once; nobody else is "
-        "trusted, neither the database nor the other contributors",
+        RECORD,
     )
