@@ -151,10 +151,11 @@ class InputNumbers:
     def rare(self, count: int) -> float:
         r"""Probability that the run is not the one that is analysed, whatever the records are.
 
-        That is: an honest submission is beyond a limit and refused, or the top-up is (2 n + 1 times BEYOND); an honest submission has the very
-        numbers (or the hash) of another one and is taken for a copy; or the rounding errors add up to more than is
-        hidden. A coordinate's noise, rounded to a step h of its scale s, takes each value with probability at most
-        ``h/(s sqrt(2 pi))``, so two submissions of which one is honest agree with at most the product over all 2d.
+        That is: an honest submission is beyond a limit and refused, or the top-up is (2n + 1 times BEYOND); an honest
+        submission has the very numbers (or the hash) of another one and is taken for a copy; or the rounding errors add
+        up to more than is hidden. A coordinate's noise of scale s, rounded to steps of h, takes each value with
+        probability at most ``h/(s sqrt(2 pi))``, so two submissions of which one is honest agree with at most the
+        product over all 2d coordinates.
         """
         row, cross = self.steps
         same = row * cross / (2 * math.pi * self.row_scale * self.cross_scale)

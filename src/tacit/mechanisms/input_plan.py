@@ -84,21 +84,25 @@ def proven(
         least = math.sqrt(8) * setting.cross / mu
 
     def fitted(share: float) -> InputNumbers:
-        noise, scale = 0.0, start
-        for _ in range(2):
+        def noisy(scale: float) -> InputNumbers:
             probe = setting.numbers(scale, 1.0, 1.0, tail).minimum(setting.cohort)
             chosen = accounting.input_row(probe) ** 2 / math.expm1(share * budget.epsilon) if strong is None else strong
             noise = smallest_scale(
-                lambda s, scale=scale, chosen=chosen: setting.numbers(scale, s, chosen, tail).events(setting.cohort),  # type: ignore[misc]
+                lambda s: setting.numbers(scale, s, chosen, tail).events(setting.cohort),
                 budget, guess=2 * setting.cross / budget.epsilon,
             )  # fmt: skip
-            found = setting.numbers(scale, max(noise, least * root), chosen, tail)
-            if record is not None:
-                return _spare(found, mu)
-            if fixed:
-                break
-            scale = min(0.5 * noise / (setting.radius * root), QUIET * setting.row)
-        return found
+            return setting.numbers(scale, max(noise, least * root), chosen, tail)
+
+        found = noisy(start)
+        if record is not None:
+            # Less row noise needs less cross noise, which leaves a little more to the rows: the second round's row
+            # noise is what the record needs with the first's cross noise, and the cross noise only grows with it.
+            for _ in range(2):
+                found = noisy(_spare(found, mu))
+            return found
+        if fixed:
+            return found
+        return noisy(min(0.5 * found.cross_scale / setting.radius, QUIET * setting.row))
 
     def loss(numbers: InputNumbers) -> float:
         spread = setting.cohort * setting.row**2 / (4 * setting.features)
@@ -121,11 +125,11 @@ def proven(
     return min(candidates, key=loss)
 
 
-def _spare(numbers: InputNumbers, mu: float) -> InputNumbers:
-    """The same cross noise, and only as much row noise as the record's mu still needs: less noise is less to hide."""
+def _spare(numbers: InputNumbers, mu: float) -> float:
+    """The row noise that the record's mu still needs with this cross noise: less noise is less to hide."""
     used = 2 * numbers.slope * max(numbers.clip, numbers.intercept) / numbers.cross_scale
     left = math.sqrt(max(mu**2 - used**2, 0.5 * mu**2))
-    return replace(numbers, row_scale=min(numbers.row_scale, 2 * math.sqrt(numbers.curvature) * numbers.clip / left))
+    return 2 * math.sqrt(numbers.curvature) * numbers.clip / left
 
 
 def published(setting: Setting, budget: Budget, strong: float | None) -> InputNumbers:
