@@ -18,7 +18,7 @@ from tacit.events import Gaussian, Sensitivity, from_dict, to_dict
 from tacit.mechanisms import InputPerturbation
 from tacit.mechanisms.input import BEYOND, honest_among
 from tacit.noise import SeededSource
-from tacit.protocol import Database, Protocol, Submission, Submissions
+from tacit.protocol import Database, Protocol, Submission, Submissions, training
 from tacit.protocol import database as words
 from tacit.protocol.blocks import within
 
@@ -143,6 +143,15 @@ def test_one_process_is_honest_unless_asked(people):
     fewer = InputPerturbation(honest=0.5)
     model = LinearRegression(2.0, delta=1e-3, method=fewer, target_bound=1.0).fit(*people)
     assert model.guarantee_.events[0].honest == 200
+
+
+@pytest.mark.parametrize("honest", [1.0, 0.9])
+@pytest.mark.parametrize("record", [1.0, 10.0, 1000.0])
+def test_both_epsilons_are_spent_whole(honest, record):
+    """What contributors ask for their record does not make the model noisier than its own budget asks for."""
+    made = protocol_for(cohort=20_000, delta=1e-5, honest=honest, record_epsilon=record)
+    assert 0.999 * 2.0 < made.guarantee().epsilon_at() <= 2.0
+    assert 0.99 * record < made.record_guarantee().epsilon <= record
 
 
 # --- what a rare event costs ----------------------------------------------------------------------------------------
@@ -280,7 +289,7 @@ def test_two_databases_of_one_process_give_one_model(people, tmp_path, place, ro
     model = first.train()
     assert model.guarantee_.epsilon == 2.0
     for _ in range(2):
-        with pytest.raises(PrivacyError, match="another database, trained in this process"):
+        with pytest.raises(PrivacyError, match="are in another database, which was trained"):
             second.train()
     assert not second.trained
     later = second.train(accept_record_guarantee=True)
@@ -301,6 +310,21 @@ def test_a_copy_of_the_file_is_the_same_collection(people, tmp_path):
         one.train()
         with pytest.raises(PrivacyError, match="another database"):
             two.train()
+
+
+def test_a_database_that_was_trained_in_an_earlier_process_is_known_once_it_is_open(people, tmp_path, monkeypatch):
+    made = protocol_for()
+    table = made.perturb_table(*people)
+    with Database(made, tmp_path / "one.sqlite") as one:
+        one.add(table)
+        model = one.train()
+    monkeypatch.setattr(training, "_released", {})  # a process that has trained nothing yet
+    other = Database(made)
+    other.add(table.take(slice(0, 5)))
+    with Database(made, tmp_path / "one.sqlite") as one:
+        assert np.array_equal(one.train().coef_, model.coef_)
+    with pytest.raises(PrivacyError, match="are in another database"):
+        other.train()
 
 
 def test_a_training_that_failed_counts_for_other_databases_too(people):

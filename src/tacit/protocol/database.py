@@ -79,6 +79,8 @@ class Database:
             self._base.execute("INSERT OR IGNORE INTO facts VALUES ('seeded', 'false')")
         if self._fact("protocol") != protocol.fingerprint:
             refuse("This database holds the submissions of another protocol.")
+        if any(one.kind != "merged" for one in self.trainings):  # in an earlier process, perhaps: this one should know
+            training.claim(protocol.fingerprint, training.short_names(self._contents()), insist=True)
 
     def close(self) -> None:
         """Close the file."""
@@ -258,8 +260,8 @@ class Database:
 
         With fewer contributors than the cohort, 'top-up' adds the missing noise (the database knows it: it protects
         against whoever sees the model), 'refuse' refuses. A collection gives one model: trained again unchanged, the
-        database gives the same model back; once anything was added, or once another database of this process was
-        trained on any of its submissions, it refuses, unless ``accept_record_guarantee``. Then ``guarantee_`` is that
+        database gives the same model back; once anything was added, or if any of its submissions is in another database
+        of this process that was trained, it refuses, unless ``accept_record_guarantee``. Then ``guarantee_`` is that
         of one record, and so is all that holds for the earlier model.
 
         Edges: the training is on record before its model exists; after a stop in between, it counts as released.

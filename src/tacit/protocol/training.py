@@ -44,8 +44,8 @@ _WHY = {
         "running. It counts as released, and another model would share its contributors' noise."
     ),
     "elsewhere": (
-        "Some of these submissions are in a model of another database, trained in this process. Another one would "
-        "share its contributors' noise."
+        "Some of these submissions are in another database, which was trained and is, or was, open in this process. "
+        "Another model would share its contributors' noise."
     ),
     "merged": (
         "The submissions of this database are in another one too, by merge. Train that one: models of both would "
@@ -111,7 +111,7 @@ def claim(protocol: str, names: ShortNames, insist: bool) -> bool:
     with _lock:
         earlier = _released.setdefault(protocol, [])
         shared = any(bool(np.isin(names, one).any()) for one in earlier)
-        if not shared or insist:
+        if (not shared or insist) and not any(np.array_equal(names, one) for one in earlier):
             earlier.append(names)
         return shared
 
