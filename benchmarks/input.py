@@ -55,7 +55,7 @@ def memory(rows):
     with tempfile.TemporaryDirectory() as folder, Database(made, Path(folder) / "base.sqlite") as base:
         X, y = np.zeros((8192, COLUMNS)), np.zeros(8192)
         for start in range(0, rows, 8192):
-            part = made.perturb_table(X, y, batch=f"batch {start}")
+            part = made.perturb_table(X, y)
             base.add(part.take(slice(0, min(8192, rows - start))))
         assert len(base) == rows
         base.train()

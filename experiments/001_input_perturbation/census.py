@@ -56,7 +56,9 @@ def setting_of(task, features, n):
     """The public setting of input perturbation for a task."""
     radius = RADIUS[task]
     name = "squared" if task == "regression" else "paper"
-    return Setting(features, n, 1.0, INTERCEPT, Surrogate.named(name, radius * math.hypot(1, INTERCEPT)), radius)
+    return Setting(
+        features, n, 1.0, INTERCEPT, Surrogate.named(name, radius * math.hypot(1, INTERCEPT)), radius, honest=1.0
+    )
 
 
 def input_numbers(setting, budget):
@@ -90,8 +92,9 @@ def prefix_sums(design, targets, order, wanted):
 def objective_event(setting, noise, strong):
     """What central objective perturbation of the quadratic loss over the ball releases."""
     return InputMinimum(
-        setting.features, setting.cohort, setting.row, setting.cross, setting.radius, 0.0, noise, strong, 0.5
-    )
+        features=setting.features, records=setting.cohort, honest=setting.cohort, row=setting.row, cross=setting.cross,
+        radius=setting.radius, row_scale=0.0, scale=noise, ridge=strong, tail=0.5, rare=0.0,
+    )  # fmt: skip
 
 
 def objective_noise(setting, budget, calibration):

@@ -233,7 +233,7 @@ def _input(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     extra = _mu(events, adjacency)
     share = 8 * extra + extra**2 / 2
     rest = gaussian_delta(extra, share) if extra else 0.0
-    return _Curve(lambda e: _UP * input_delta(main, e - share) + rest)
+    return _Curve(lambda e: _UP * input_delta(main, e, share) + rest)
 
 
 def _response(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:

@@ -180,20 +180,16 @@ def _convex_deltas(squares: Array, epsilon: float) -> Array:
     return np.asarray(values + rise * np.maximum(squares - bend, 0.0))
 
 
-ROUNDING_TAIL = 1e-12
-"""Probability that the rounding errors of all submissions together are larger than the polishing noise allows for."""
-
-
 def input_convexity(event: InputMinimum) -> float:
     """Lambda: a lower bound, but for probability ``tail``, on the eigenvalues of the others' noisy moments plus ridge.
 
-    Off the span of the n - 1 rows' columns, n - 1 - d rows of pure noise are left, whatever the rows were; their
-    smallest singular value is at least ``row_scale (sqrt(n-1-d) - sqrt(d) - sqrt(2 log(1/tail)))`` (Davidson & Szarek
-    2001).
+    Off the span of the honest others' h - 1 rows' columns, h - 1 - d rows of pure noise are left, whatever the rows
+    were; their smallest singular value is at least ``row_scale (sqrt(h-1-d) - sqrt(d) - sqrt(2 log(1/tail)))``
+    (Davidson & Szarek 2001). What the dishonest send adds q q^T, which has no negative eigenvalue: it is left out.
     """
     d = event.features
-    free = math.sqrt(max(event.records - 1 - d, 0)) - math.sqrt(d) - math.sqrt(2 * math.log(1 / event.tail))
-    free -= 1e-6 * math.sqrt(event.records * d)  # submissions are rounded to at most 2**-20 of their noise
+    free = math.sqrt(max(event.honest - 1 - d, 0)) - math.sqrt(d) - math.sqrt(2 * math.log(1 / event.tail))
+    free -= 1e-6 * math.sqrt(event.honest * d)  # submissions are rounded to at most 2**-20 of their noise
     return (event.row_scale * max(free, 0.0)) ** 2 + event.ridge
 
 
@@ -202,22 +198,35 @@ def input_row(event: InputMinimum) -> float:
     return event.row + event.row_scale * math.sqrt(float(chdtri(event.features, event.tail)))
 
 
-def input_delta(event: InputMinimum, epsilon: float, cells: int = 64) -> float:
-    r"""delta(epsilon) of input perturbation, for replace-one neighbours.
+_STOPS = tuple(2.0**k for k in range(1, 10))
 
-    Given all row noise u, the model is objective perturbation over a ball with losses (q.w)^2/2 - p.w. With a = Q^2 eta
-    and b = 2 cross the gradients' difference is a point of a parallelogram whose corners have norms at most X + b,
-    |X - b|, Y + b and |Y - b| with X^2 + Y^2 = 4 a^2; the sum of their prices is bounded over ``cells`` intervals of X.
+
+def input_delta(event: InputMinimum, epsilon: float, share: float = 0.0, cells: int = 64) -> float:
+    r"""delta(epsilon) of input perturbation, for replace-one neighbours; ``share`` of epsilon is kept for others.
+
+    Given all row noise u and all that the dishonest sent, the model is objective perturbation over a ball with losses
+    (q.w)^2/2 - p.w. With a = Q^2 eta and b = 2 cross the gradients' difference is a point of a parallelogram whose
+    corners have norms at most X + b, |X - b|, Y + b and |Y - b| with X^2 + Y^2 = 4 a^2; the sum of their prices is
+    bounded over ``cells`` intervals of X.
 
     .. math::
-       \delta(\epsilon) \le 2\gamma + \sum_c \delta_{Gauss}(\epsilon - \log(1 + Q^2/\Lambda);\, \|c\|/\sigma_b)
+       \delta(\epsilon) \le 2\gamma + (1 + e^\epsilon)\rho
+       + \sum_c \delta_{Gauss}(\epsilon - \log(1 + Q^2/\Lambda);\, \|c\|/\sigma_b)
+
+    with rho = ``rare``: the probability, on either side, that the run is not the one analysed. The bound may grow with
+    epsilon and delta cannot, so those at smaller epsilons (powers of two) are bounds as well: the least is taken.
 
     Edges: 1 where the noisy quadratic cannot be shown to be convex. The proof: docs' page "Input perturbation".
     """
+    points = (epsilon, *(stop for stop in _STOPS if stop < epsilon)) if event.rare else (epsilon,)
+    return min(1.0, *(_input_delta(event, e, share, cells) for e in points))
+
+
+def _input_delta(event: InputMinimum, epsilon: float, share: float, cells: int) -> float:
     strong, row = input_convexity(event), input_row(event)
     if strong <= 0:
         return 1.0
-    left = epsilon - math.log1p(row**2 / strong)
+    left = epsilon - share - math.log1p(row**2 / strong)
     if left <= 0:
         return 1.0
     far, side = 2 * row**2 * event.radius / event.scale, 2 * event.cross / event.scale
@@ -231,5 +240,5 @@ def input_delta(event: InputMinimum, epsilon: float, cells: int = 64) -> float:
         + _convex_deltas((wide + side) ** 2, left)
         + _convex_deltas(np.maximum((wide - side) ** 2, (near - side) ** 2), left)
     )
-    rare = 2 * event.tail if event.row_scale else 0.0
-    return min(1.0, rare + ROUNDING_TAIL + float(sums.max()))
+    noise = 2 * event.tail if event.row_scale else 0.0
+    return noise + (1 + math.exp(min(epsilon, 700.0))) * event.rare + float(sums.max())

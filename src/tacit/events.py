@@ -156,18 +156,20 @@ class Claimed:
         check(isinstance(self.reference, str) and self.reference, "Expected a claim to name its reference.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InputMinimum:
     """The minimiser over the ball of radius eta of a quadratic whose terms were perturbed by those who gave them.
 
-    ``records`` submissions (q + u, p - r) with ||q|| <= ``row``, ||p|| <= ``cross``, u of standard deviation
-    ``row_scale`` a coordinate, and all r together of standard deviation ``scale``; ``ridge`` (Delta_in, of either
-    sign) is added to the quadratic. ``tail`` is the probability given to each of two rare events
-    (:func:`tacit.curves.input_delta`).
+    ``records`` submissions are added; ``honest`` of them, the differing one included, are (q + u, p - r) with
+    ||q|| <= ``row``, ||p|| <= ``cross``, u of standard deviation ``row_scale`` a coordinate, and all those r together
+    of standard deviation ``scale``. The others are anything, known to whoever has the model. ``ridge`` (Delta_in, of
+    either sign) is added to the quadratic. ``tail`` is the probability given to each of two rare events of the row
+    noise; ``rare`` that the run is not the one that is analysed (:func:`tacit.curves.input_delta`).
     """
 
     features: int
     records: int
+    honest: int
     row: float
     cross: float
     radius: float
@@ -175,15 +177,18 @@ class InputMinimum:
     scale: float
     ridge: float
     tail: float
+    rare: float
 
     def __post_init__(self) -> None:
         for name in ("row", "cross", "radius", "scale"):
             check_positive(name, getattr(self, name))
-        check_count("features", self.features)
-        check_count("records", self.records)
+        for name in ("features", "records", "honest"):
+            check_count(name, getattr(self, name))
+        check(self.honest <= self.records, f"Expected honest={self.honest} <= records={self.records}.")
         check(0 <= self.row_scale < float("inf"), f"Expected row_scale={self.row_scale} >= 0 and finite.")
         check(abs(self.ridge) < float("inf"), f"Expected ridge={self.ridge} to be finite.")
         check(0 < self.tail < 1, f"Expected 0 < tail={self.tail} < 1.")
+        check(0 <= self.rare <= 1, f"Expected 0 <= rare={self.rare} <= 1.")
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ _CHUNK, _TOGETHER = 1 << 14, 1 << 17
 _CLEAR = 2.0**-30
 """Distance from the curve, in boxes, that double precision cannot mistake: G < 2**9 is computed with a relative error
 below 2**-45 (x within 2**-50, the exponential within 2**-48), and y to 2**-43."""
-MOST_RATIO = 2.0**44
-"""Largest r that :func:`whole` takes, so that r z stays exact enough in double precision to be decided there mostly."""
+MOST_RATIO = 2.0**52
+"""Largest r that is taken: r z fits into 64 bits up to 2,000 deviations. From 2**46 on every draw needs more digits."""
 
 Whole = NDArray[np.int64]
 
@@ -231,7 +231,7 @@ def whole(source: Source, count: int, ratio: float) -> Whole:
     With t = ratio k 2**-54 in double precision, r z is within ``ratio 2**-54 + |t| 2**-51`` of t; where no border
     between whole numbers is that near, t decides, else more digits do (one draw in millions for the grids in use).
     """
-    check(0 < ratio < MOST_RATIO, f"Expected 0 < ratio={ratio} < 2**44.")
+    check(0 < ratio < MOST_RATIO, f"Expected 0 < ratio={ratio} < 2**52.")
     out = np.empty(count, dtype=np.int64)
     for start in range(0, count, _TOGETHER):  # pieces that stay in cache
         part = out[start : start + _TOGETHER]
@@ -239,14 +239,15 @@ def whole(source: Source, count: int, ratio: float) -> Whole:
     return out
 
 
-def _round(source: Source, draws: Draws, ratio: float) -> Array:
+def _round(source: Source, draws: Draws, ratio: float) -> Whole:
     exact = draws.places * math.ldexp(ratio, -BITS)
     rounded = np.rint(exact)
     np.abs(np.subtract(exact, rounded, out=exact), out=exact)
     margin = 0.5 - math.ldexp(ratio, -BITS) - _TAIL * ratio * 2.0**-51
+    steps = np.asarray(rounded, dtype=np.int64)
     for index in {*np.flatnonzero(exact > margin).tolist(), *draws.finer}:
-        rounded[index] = _nearest(source, draws.interval(index), Fraction(ratio))
-    return np.asarray(rounded)
+        steps[index] = _nearest(source, draws.interval(index), Fraction(ratio))
+    return steps
 
 
 def _nearest(source: Source, one: _Interval, ratio: Fraction) -> int:
@@ -286,7 +287,7 @@ def sphere_whole(source: Source, size: int, ratio: float) -> Whole:
     ||y||^2 is within ``2**-50 m``, and t = ratio ||y|| z within ``2**-50 |t| (1 + m/||y||^2) + 2**-52 ratio ||y||``.
     Where a border is that near, y and z get more digits.
     """
-    check(0 < ratio < MOST_RATIO, f"Expected 0 < ratio={ratio} < 2**44.")
+    check(0 < ratio < MOST_RATIO, f"Expected 0 < ratio={ratio} < 2**52.")
     draws = draw(source, 2 * size + 1)
     both = draws.numbers()
     sizes = np.abs(both[size:])

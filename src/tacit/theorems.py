@@ -130,8 +130,9 @@ THEOREMS: dict[str, Theorem] = {
         "heterogeneity",
     ),
     "input": Theorem(
-        "Given the noise on all rows, the model is objective perturbation over a ball; the differing contributor's "
-        "noisy row is short and the others' noise is convex enough, but for two rare events that are added to delta.",
+        "Given the noise on all rows and all that the dishonest sent, the model is objective perturbation over a ball; "
+        "the differing contributor's noisy row is short and the honest others' noise is convex enough, but for rare "
+        "events that are added to delta.",
         "Our repair of Fukuchi, Tran & Sakuma 2017, Theorem 1; the proof is on the page",
         "proven",
         "input",

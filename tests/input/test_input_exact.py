@@ -1,6 +1,7 @@
 """The price of input perturbation against brute force: densities in one dimension, eigenvalues, attacks."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def worst_conditional(event, epsilon):
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.01), (1.0, 0.01), (1.0, 1e-5), (4.0, 1e-3)])
 @pytest.mark.parametrize("radius", [0.1, 2.0])
 def test_exact_conditional_delta_never_exceeds_the_price(surrogate, epsilon, delta, radius):
-    setting = Setting(1, 400, 1.0, 0.0, Surrogate.named(surrogate, radius), radius)
+    setting = Setting(1, 400, 1.0, 0.0, Surrogate.named(surrogate, radius), radius, honest=1.0)
     numbers = proven(setting, Budget(epsilon, delta), None, None)
     event = numbers.minimum(400)
     rare = 2 * event.tail
@@ -68,18 +69,39 @@ def test_exact_conditional_delta_never_exceeds_the_price(surrogate, epsilon, del
 
 def test_a_broken_calibration_is_caught():
     """Half the noise: the exact conditional delta passes the price that was paid for."""
-    setting = Setting(1, 400, 1.0, 0.0, Surrogate.named("squared", 0.1), 0.1)
+    setting = Setting(1, 400, 1.0, 0.0, Surrogate.named("squared", 0.1), 0.1, honest=1.0)
     numbers = proven(setting, Budget(1.0, 0.01), None, None)
     event = numbers.minimum(400)
-    halved = InputMinimum(**{**event.__dict__, "scale": event.scale / 2})
+    halved = replace(event, scale=event.scale / 2)
     assert worst_conditional(halved, 1.0) > 0.01
+
+
+def test_dishonest_contributors_are_in_the_price():
+    """Seven of ten know their noise: a protocol for honest = 0.3 covers it exactly, one for honest = 1 does not."""
+    covered, bare = (
+        proven(
+            Setting(1, 400, 1.0, 0.0, Surrogate.named("squared", 0.1), 0.1, honest=honest),
+            Budget(1.0, 0.01),
+            None,
+            None,
+        )
+        for honest in (0.3, 1.0)
+    )
+    event = covered.minimum(400)
+    assert event.honest == 120
+    assert worst_conditional(event, 1.0) + 2 * event.tail <= input_delta(event, 1.0) <= 0.01
+    true = replace(bare.minimum(400), honest=120, scale=bare.cross_scale * math.sqrt(120))
+    assert worst_conditional(true, 1.0) > 0.01
 
 
 @pytest.mark.parametrize("hidden", [0.0, 3.0, 50.0])
 def test_row_noise_is_convex_whatever_the_rows(hidden, rng):
     """The bound on the least eigenvalue holds for rows chosen against it; false alarms below 1e-12."""
     n, d, tail = 60, 4, 1e-3
-    event = InputMinimum(d, n + 1, 1.0, 1.0, 1.0, 0.5, 1.0, 0.0, tail)
+    event = InputMinimum(
+        features=d, records=2 * n, honest=n + 1, row=1.0, cross=1.0, radius=1.0, row_scale=0.5, scale=1.0, ridge=0.0,
+        tail=tail, rare=0.0,
+    )  # fmt: skip
     bound = input_convexity(event)
     rows = hidden * rng.normal(size=(n, d)) * np.array([1, 0, 0, 1])
     least = [np.linalg.eigvalsh((m := rows + 0.5 * rng.normal(size=(n, d))).T @ m)[0] for _ in range(500)]
@@ -90,7 +112,10 @@ def test_row_noise_is_convex_whatever_the_rows(hidden, rng):
 def test_corners_are_a_bound_and_beat_four_dimensions():
     """Against brute force over the parallelogram of gradients; and less noise than a chi bound with four directions."""
     rng = np.random.default_rng(3)
-    event = InputMinimum(3, 1000, 1.0, 1.0, 2.0, 1e-9, 9.0, 1e6, 1e-9)
+    event = InputMinimum(
+        features=3, records=1000, honest=1000, row=1.0, cross=1.0, radius=2.0, row_scale=1e-9, scale=9.0, ridge=1e6,
+        tail=1e-9, rare=0.0,
+    )  # fmt: skip
     epsilon = 1.0
     price = input_delta(event, epsilon)
     for _ in range(300):
@@ -104,7 +129,9 @@ def test_corners_are_a_bound_and_beat_four_dimensions():
 
 def test_record_epsilon_is_the_exact_gaussian_formula():
     n, sigma_u, sigma_b = 1000, 40.0, 60.0
-    numbers = InputNumbers(3, n, 1.0, 0.0, 1.0, 1.0, 1.0, sigma_u / math.sqrt(n), sigma_b / math.sqrt(n), 1.0, 1e-4)
+    numbers = InputNumbers(
+        3, n, 1.0, 0.0, 1.0, 1.0, 1.0, sigma_u / math.sqrt(n), sigma_b / math.sqrt(n), 1.0, 1e-4, honest=1.0
+    )
     mu = math.sqrt(n) * math.hypot(2 / sigma_u, 2 / sigma_b)
     for delta in (1e-6, 1e-3, 0.05):
         epsilon = record_epsilon(numbers, delta)
@@ -119,7 +146,7 @@ def test_with_an_intercept_the_worst_pair_of_records_is_covered(rng):
     With a constant above the clip the farthest pair is x' = -x, y' = -y (third and fourth case).
     """
     for row_scale, cross_scale, constant in ((0.3, 0.5, 0.5), (5.0, 0.4, 0.5), (0.3, 0.5, 3.0), (0.3, 0.5, 1.2)):
-        numbers = InputNumbers(3, 100, 1.0, constant, 1.0, 1.0, 1.0, row_scale, cross_scale, 1.0, 1e-4)
+        numbers = InputNumbers(3, 100, 1.0, constant, 1.0, 1.0, 1.0, row_scale, cross_scale, 1.0, 1e-4, honest=1.0)
         claimed = sum((e.sensitivity.replace_one / e.scale) ** 2 for e in numbers.record_events)
         most = 0.0
         for _ in range(2000):
@@ -136,7 +163,7 @@ def test_with_an_intercept_the_worst_pair_of_records_is_covered(rng):
 
 def test_an_attack_on_single_submissions_reaches_the_record_epsilon_and_does_not_beat_it():
     """The likelihood-ratio test on 100,000 submissions of either record: its delta is exact, within 5 errors."""
-    setting = Setting(2, 500, 1.0, 0.0, Surrogate.named("squared", 1.0), 1.0)
+    setting = Setting(2, 500, 1.0, 0.0, Surrogate.named("squared", 1.0), 1.0, honest=1.0)
     numbers = proven(setting, Budget(2.0, 0.05), None, 1.5)
     epsilon, count = record_epsilon(numbers, 0.05), 100_000
     assert epsilon <= 1.5
@@ -155,7 +182,7 @@ def test_an_attack_on_single_submissions_reaches_the_record_epsilon_and_does_not
 
 def test_corollary_1_understates_the_record_epsilon():
     """The classical formula outside epsilon < 1: published 985 at twice the delta, exact above 20,000."""
-    setting = Setting(14, 2**15, 1.0, 0.5, Surrogate.named("squared", 3.35), 3.0)
+    setting = Setting(14, 2**15, 1.0, 0.5, Surrogate.named("squared", 3.35), 3.0, honest=1.0)
     numbers = published(setting, Budget(1.0, 0.01), None)
     stated, at = corollary_1(numbers, 0.01)
     assert record_epsilon(numbers, at) > 10 * stated
@@ -164,7 +191,7 @@ def test_corollary_1_understates_the_record_epsilon():
 @pytest.mark.parametrize("n", [2**11, 2**15, 2**21])
 def test_the_published_noise_is_priced_by_the_repaired_theorem(n):
     """For the census setting the repaired theorem gives the published noise its published epsilon, and less."""
-    setting = Setting(14, n, 1.0, 0.5, Surrogate.named("squared", 3.35), 3.0)
+    setting = Setting(14, n, 1.0, 0.5, Surrogate.named("squared", 3.35), 3.0, honest=1.0)
     for epsilon in (0.1, 1.0):
         numbers = published(setting, Budget(epsilon, 0.01), None)
         assert accounting.epsilon(numbers.events(n), 0.01, "replace-one") <= epsilon

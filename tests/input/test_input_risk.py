@@ -17,8 +17,8 @@ from tacit.types import Budget
 BUDGET = Budget(1.0, 0.01)
 
 
-def setting_for(n=4096, name="squared", radius=2.0):
-    return Setting(4, n, 1.0, 0.5, Surrogate.named(name, radius * 1.118), radius)
+def setting_for(n=4096, name="squared", radius=2.0, honest=1.0):
+    return Setting(4, n, 1.0, 0.5, Surrogate.named(name, radius * 1.118), radius, honest=honest)
 
 
 def test_the_ball_solver_finds_the_minimum(rng):

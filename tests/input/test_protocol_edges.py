@@ -1,7 +1,6 @@
 """Orders, types and files that a protocol meets from outside: each has its own answer, and none is silent."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -106,21 +105,6 @@ def test_impossible_numbers_are_named(more):
         plain(**more)
 
 
-# --- submissions ----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("bad", [float("nan"), None, "", 7, b"x"])
-def test_a_batch_without_a_name_is_refused(bad, rng):
-    protocol = plain()
-    base, table = Database(protocol), protocol.perturb_table(rng.normal(size=(3, 3)), np.zeros(3))
-    names = table.batch.copy()
-    names[1] = bad
-    assert base.add(replace(table, batch=names)).refused == {words.DAMAGED: 1}
-    assert len(base) == 2
-    assert base.add(replace(table, batch=np.array([bad] * 3, dtype=object))).refused == {words.DAMAGED: 3}
-    assert base.add(replace(table, batch=names[:2])).refused == {words.SHAPE: 3}
-    far = np.array([2**63 + 1, 2**63 + 2, 5], dtype=np.uint64)
-    assert base.add(replace(table, row=far)).refused == {words.DAMAGED: 2}
-
-
 # --- the command line -----------------------------------------------------------------------------------------------
 @pytest.fixture
 def folder(tmp_path, monkeypatch, capsys):
@@ -187,6 +171,35 @@ def test_a_protected_record_is_not_called_unprotected(folder, capsys):
     assert run(capsys, "collect u.jsonl --protocol q.json --database b.sqlite")[0] == 0
     code, out, err = run(capsys, "train --protocol q.json --database b.sqlite --out m.json")
     assert out.count("a seeded generator") == 2
+
+
+def test_the_honest_fraction_on_the_command_line(folder, capsys):
+    line = "protocol --schema s.json --epsilon 2 --delta 1e-3 --cohort 250 --out q.json --honest "
+    code, out, _ = run(capsys, line + "0.5")
+    assert code == 0
+    assert "at least 125 of the 250 contributors (honest = 0.5)" in " ".join(out.split())
+    assert Protocol.load("q.json").numbers.honest == 0.5
+    assert Protocol.load("p.json").numbers.honest == 0.9
+    assert "every one of the 250 contributors" in " ".join(run(capsys, line + "1")[1].split())
+    for wrong, sentence in (
+        ("0", "honest=0.0 > 0"),
+        ("1.5", "honest=1.5 <= 1"),
+        ("0.9 --calibration paper", "honest=1.0"),
+    ):
+        code, _, err = run(capsys, line + wrong)
+        assert code == 2
+        assert sentence in err
+
+
+def test_old_protocol_files_are_refused_with_a_sentence(folder, capsys):
+    data = json.loads((folder / "p.json").read_text())
+    del data["numbers"]["honest"], data["fingerprint"]
+    data["version"] = 2
+    (folder / "old.json").write_text(json.dumps({**data, "fingerprint": checksum(data)[:32]}))
+    code, _, err = run(capsys, "contribute d.csv --protocol old.json --out u.jsonl")
+    assert code == 2
+    assert "another version of Tacit" in err
+    assert "Make it anew" in err
 
 
 def test_verify_says_that_less_than_promised_was_spent(folder, capsys):

@@ -268,11 +268,12 @@ def test_seeded_submissions_are_said_in_both_guarantees(people, tmp_path, way):
     base = Database(protocol, tmp_path / "base.sqlite")
     base.add(protocol.perturb_table(X[:300], y[:300]))
     assert not base.seeded
-    table = protocol.perturb_table(X[300:], y[300:], source=SeededSource(5))
+    seed = SeededSource((5, *way.encode()))  # each way its own: what was in a model before is refused
+    table = protocol.perturb_table(X[300:], y[300:], source=seed)
     if way in ("table", "reopen"):
         base.add(table)
     elif way == "one":
-        base.add(protocol.perturb(X[0], y[0], source=SeededSource(5)))
+        base.add(protocol.perturb(X[0], y[0], source=seed))
     elif way == "merge":
         other = Database(protocol)
         other.add(table)
@@ -299,8 +300,12 @@ def test_only_seeded_submissions_that_were_added_count(people, tmp_path):
     base.add(replace(honest, seeded=True))  # all of them were sent before
     assert not base.seeded
     lines = [one.to_json() for one in protocol.perturb_table(*people).take(slice(0, 3)).each()]
-    lines.append(json.dumps({**json.loads(lines[0]), "row": 9, "seeded": True}))
+    lines.append(json.dumps({**json.loads(lines[0]), "seeded": True}))  # the same numbers: a copy
     (tmp_path / "mixed.jsonl").write_text("\n".join(lines))
-    assert base.add_file(tmp_path / "mixed.jsonl").added == 4
+    assert base.add_file(tmp_path / "mixed.jsonl").added == 3
+    assert not base.seeded
+    fresh = protocol.perturb(people[0][0], 0.0).to_json()
+    (tmp_path / "seeded.jsonl").write_text(json.dumps({**json.loads(fresh), "seeded": True}))
+    assert base.add_file(tmp_path / "seeded.jsonl").added == 1
     assert base.seeded
     assert not base.train(source=SeededSource(1)).guarantee_.verify() > 2.0

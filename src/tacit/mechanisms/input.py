@@ -7,9 +7,10 @@ noise on a grid. The model is
    \arg\min_{\|w\| \le \eta} \sum_i \tfrac12 (\tilde q_i \cdot w)^2 - \tilde p_i \cdot w
    + \tfrac{\Delta_{in}}{2}\|w\|^2 .
 
-The ridge ``Delta_in = Lambda - kappa`` takes back what the noise u is certain to add to the second moments (kappa, a
-lower bound on their smallest eigenvalue), so the noise on the rows does not shrink the model. Two guarantees: the
-model's, and the record's. The proof is on the docs' page "Input perturbation".
+The ridge ``Delta_in = Lambda - kappa`` takes back what the noise u of the honest contributors is certain to add to the
+second moments (kappa, a lower bound on their smallest eigenvalue), so the noise on the rows does not shrink the model.
+Two guarantees: the model's, which counts on a declared fraction of honest contributors, and the record's, which counts
+on nobody else. The proof is on the docs' page "Input perturbation".
 
 Reference: Fukuchi, Tran & Sakuma 2017 (calibration='paper'); the repair is ours.
 """
@@ -17,18 +18,18 @@ Reference: Fukuchi, Tran & Sakuma 2017 (calibration='paper'); the repair is ours
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from tacit import accounting, curves
+from tacit import accounting
 from tacit.checks import check, check_count, check_positive, refuse
 from tacit.events import Event, Gaussian, InputMinimum, Sensitivity
+from tacit.mechanisms.input_solve import Quadratic
 from tacit.mechanisms.moments import LARGEST, Sums, Whole
 from tacit.noise import Source, add_gaussian, gaussian_steps, grid, grid_slack, release_whole
-from tacit.solvers.ball import minimise
 from tacit.types import Array, Solution
 
 ROW_BITS, CROSS_BITS = 20, 36
@@ -37,9 +38,19 @@ TOLERANCE = 1e-10
 """The solve stops at a residual of this fraction of the noise scale, plus what double precision cannot hold."""
 POLISH = 2e-3
 """Price (mu) of hiding the unfinished solve, as a fraction of the main price."""
-REACH = 9.3
-"""No noise drawn by :func:`tacit.noise.gaussian` is larger than this many standard deviations."""
+BEYOND = 1e-24
+"""Probability that the row part, or the cross part, of one honest submission is beyond its limit: a price for all of
+them together, times 1 + e^epsilon, that no delta notices."""
+ROUNDING_TAIL = 1e-24
+"""Probability that the rounding errors of all submissions together are larger than the polishing noise allows for."""
+HASH_BITS = 128
+"""Submissions are known by a hash of so many bits."""
 BLOCK = 1 << 13
+
+
+def honest_among(fraction: float, count: int) -> int:
+    """``ceil(fraction count)``, the fraction taken as the decimal that it was written as."""
+    return math.ceil(Fraction(repr(float(fraction))) * count)
 
 
 @dataclass(frozen=True)
@@ -47,8 +58,10 @@ class InputNumbers:
     """Every public number of an input-perturbation run. Plain numbers only: this is what a protocol publishes.
 
     ``features`` counts the design's columns, the intercept's constant among them; ``cohort`` is the smallest number of
-    contributors whose noise alone is enough; scales are standard deviations of one contributor's noise. ``ridge`` None
-    takes ``regularization`` (Lambda) minus what the row noise adds for certain; a number is used as it stands.
+    contributors whose noise alone is enough; scales are standard deviations of one contributor's noise. ``honest`` is
+    the fraction of contributors, whatever their number, who add their noise and keep it to themselves: only their noise
+    counts. ``ridge`` None takes ``regularization`` (Lambda) minus what their row noise adds for certain; a number is
+    used as it stands.
     """
 
     features: int
@@ -63,6 +76,7 @@ class InputNumbers:
     regularization: float
     tail: float
     ridge: float | None = None
+    honest: float = field(kw_only=True)
 
     def __post_init__(self) -> None:
         check_count("features", self.features)
@@ -71,6 +85,7 @@ class InputNumbers:
             check_positive(name, getattr(self, name))
         check(0 <= self.intercept < math.inf, f"Expected intercept={self.intercept} >= 0 and finite.")
         check(0 < self.tail < 1, f"Expected 0 < tail={self.tail} < 1.")
+        check(0 < self.honest <= 1, f"Expected 0 < honest={self.honest} <= 1.")
         check(
             self.limits[0] <= LARGEST and self.limits[1] <= 2**52,
             "The noise is too small for this many contributors to be added exactly.",
@@ -90,10 +105,16 @@ class InputNumbers:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The largest entries, in grid steps, that an honest submission can have."""
+        """The largest norms of q and of p, in grid steps, that are counted.
+
+        d standard normals are longer than ``sqrt(d) + sqrt(2 log(1/BEYOND))`` with probability at most BEYOND (the norm
+        is 1-Lipschitz, its mean at most sqrt(d)), so an honest submission passes each limit but for that. It is never
+        drawn again: that would change its distribution. The price of refusing it is in :meth:`rare`.
+        """
+        reach = math.sqrt(self.features) + math.sqrt(2 * math.log(1 / BEYOND))
         (row, cross), (row_step, cross_step) = self.bounds, self.steps
-        largest = (row + REACH * self.row_scale) / row_step, (cross + REACH * self.cross_scale) / cross_step
-        return math.ceil(largest[0]), math.ceil(largest[1])
+        largest = (row + reach * self.row_scale) / row_step, (cross + reach * self.cross_scale) / cross_step
+        return math.ceil(largest[0] * (1 + 1e-9)), math.ceil(largest[1] * (1 + 1e-9))
 
     @property
     def record_events(self) -> tuple[Event, ...]:
@@ -111,18 +132,45 @@ class InputNumbers:
         label = (Gaussian(flipped, self.cross_scale),)
         return both if _mu(both) >= _mu(label) else label
 
+    def sure(self, count: int) -> int:
+        """How many of ``count`` contributors are honest for certain."""
+        return honest_among(self.honest, count)
+
+    def missing(self, count: int) -> int:
+        """How many contributors' noise the database adds, so that the noise is the cohort's."""
+        return max(0, self.sure(self.cohort) - self.sure(count))
+
     def noise_scale(self, count: int) -> float:
-        """sigma_b: the noise on the sum of p, after topping it up to the cohort's."""
-        return self.cross_scale * math.sqrt(max(count, self.cohort))
+        """sigma_b: the noise on the sum of p that is there for certain, after topping it up to the cohort's."""
+        return self.cross_scale * math.sqrt(self.sure(count) + self.missing(count))
+
+    def expected_scale(self, count: int) -> float:
+        """The noise on the sum of p if all contributors are honest: at least :meth:`noise_scale`."""
+        return self.cross_scale * math.sqrt(count + self.missing(count))
+
+    def rare(self, count: int) -> float:
+        r"""Probability that the run is not the one that is analysed, whatever the records are.
+
+        That is: an honest submission is beyond a limit and refused, or the top-up is (2n + 1 times BEYOND); an honest
+        submission has the very numbers (or the hash) of another one and is taken for a copy; or the rounding errors add
+        up to more than is hidden. A coordinate's noise of scale s, rounded to steps of h, takes each value with
+        probability at most ``h/(s sqrt(2 pi))``, so two submissions of which one is honest agree with at most the
+        product over all 2d coordinates.
+        """
+        row, cross = self.steps
+        same = row * cross / (2 * math.pi * self.row_scale * self.cross_scale)
+        pairs = count * (count - 1) / 2
+        return min(1.0, ROUNDING_TAIL + (2 * count + 1) * BEYOND + pairs * (same**self.features + 2.0**-HASH_BITS))
 
     def minimum(self, count: int) -> InputMinimum:
         """The main event of a model of ``count`` contributors."""
         row, cross = self.bounds
         bare = InputMinimum(
-            self.features, count, row, cross, self.radius, self.row_scale, self.noise_scale(count), 0.0, self.tail
-        )
+            features=self.features, records=count, honest=self.sure(count), row=row, cross=cross, radius=self.radius,
+            row_scale=self.row_scale, scale=self.noise_scale(count), ridge=0.0, tail=self.tail, rare=self.rare(count),
+        )  # fmt: skip
         ridge = self.regularization - accounting.input_convexity(bare) if self.ridge is None else self.ridge
-        return InputMinimum(**{**bare.__dict__, "ridge": ridge})
+        return replace(bare, ridge=ridge)
 
     def hidden(self, count: int) -> Gaussian:
         """The second, tiny noise on the weights, which hides that the solve is not exact."""
@@ -135,15 +183,24 @@ class InputNumbers:
         return Gaussian(Sensitivity(moved, moved), scale)
 
     def tolerance(self, count: int) -> float:
-        """The residual that the solve must reach: public, a little above what double precision can hold."""
-        row, cross = self.bounds
-        size = count * ((row**2 + self.features * self.row_scale**2) * self.radius + cross)
-        return TOLERANCE * self.noise_scale(count) + 16 * 2.0**-53 * size
+        """The residual that the solve must reach: public, and above what double precision cannot hold.
+
+        Rounding the true minimiser and its multiplier to 53 bits gives a gap (:class:`Quadratic`) of at most
+        ``6 2^-53 ((tr A + |Delta|) eta + ||c||)``; the limits on submissions bound both, whoever sent them.
+        """
+        (row, cross), scale = self._longest(), self.noise_scale(count)
+        size = (count * row**2 + abs(self.minimum(count).ridge)) * self.radius + count * cross
+        size += scale * (math.sqrt(self.features) + math.sqrt(2 * math.log(1 / BEYOND)))
+        return TOLERANCE * scale + 16 * 2.0**-53 * size
+
+    def _longest(self) -> tuple[float, float]:
+        """The limits as numbers."""
+        return self.limits[0] * self.steps[0], self.limits[1] * self.steps[1]
 
     def rounding(self, count: int) -> float:
         """How far rounding moves the sum of all cross noise, but for probability ROUNDING_TAIL (Hoeffding 1963)."""
         terms = max(count, self.cohort) + 1
-        one = self.steps[1] * math.sqrt(0.5 * terms * math.log(2 * self.features / curves.ROUNDING_TAIL))
+        one = self.steps[1] * math.sqrt(0.5 * terms * math.log(2 * self.features / ROUNDING_TAIL))
         return one * math.sqrt(self.features)
 
     def events(self, count: int) -> tuple[Event, ...]:
@@ -168,48 +225,22 @@ class InputNumbers:
         return q, p
 
     def train(self, sums: Sums, source: Source) -> Solution:
-        """Top the noise up to the cohort's, minimise over the ball, hide the rest of the solve."""
+        """Top the noise up to the cohort's, minimise over the ball, hide the rest of the solve.
+
+        Edges: where the quadratic is not convex, which is among the rare events of the row noise, a point of the sphere
+        or zeros, whatever the solve ends with.
+        """
         check(sums.count >= 1, "There are no submissions to train on.")
-        missing = self.cohort - sums.count
-        cross = sums.cross
-        if missing > 0:
+        missing, cross = self.missing(sums.count), sums.cross
+        if missing:
             scale = self.cross_scale * math.sqrt(missing)
             cross = cross + gaussian_steps(source, (self.features,), scale, self.steps[1]).astype(object)
-        whole = Sums(sums.count, sums.second, cross)
-        weights, gap = self._solve(whole)
-        reached = gap <= self.tolerance(sums.count)
+        ridge, tolerance = self.minimum(sums.count).ridge, self.tolerance(sums.count)
+        quadratic = Quadratic(Sums(sums.count, sums.second, cross), *self.steps, ridge, self.radius)
+        weights, gap = quadratic.solve(tolerance)
         out = self.hidden(sums.count).scale
-        released = add_gaussian(weights if reached else np.zeros(self.features), out, source)
+        released = add_gaussian(weights if gap <= tolerance else np.zeros(self.features), out, source)
         return Solution(released[:, None], gap)
-
-    def _solve(self, sums: Sums) -> tuple[Array, float]:
-        """The minimiser, refined by residuals in exact arithmetic, and the exact bound on its residual."""
-        second, cross = sums.moments(*self.steps)
-        quadratic = second + self.minimum(sums.count).ridge * np.eye(self.features)
-        first = minimise(quadratic, cross, self.radius)
-        weights, nu = first.weights, first.multiplier
-        shifted = quadratic + nu * np.eye(self.features)
-        best, least = weights, math.inf
-        for _ in range(3):
-            residual = self._residual(sums, weights, nu)
-            length = float(np.linalg.norm(weights))
-            off = abs(length - self.radius) if nu > 0 else max(0.0, length - self.radius)
-            gap = float(np.linalg.norm(residual)) + (float(np.abs(quadratic).sum(axis=0).max()) + nu) * off
-            if gap < least:
-                best, least = weights, gap
-            weights = weights - np.linalg.lstsq(shifted, residual, rcond=None)[0]
-            if nu > 0:
-                weights = weights * (self.radius / float(np.linalg.norm(weights)))
-        return best, least
-
-    def _residual(self, sums: Sums, weights: Array, nu: float) -> Array:
-        """``(A + Delta_in + nu) w - c`` of the whole-number sums, without any rounding but the last."""
-        row, cross = (Fraction(step) for step in self.steps)
-        shift = Fraction(self.minimum(sums.count).ridge) + Fraction(nu)
-        exact = [Fraction(float(w)) for w in weights]
-        totals = [sum(int(a) * w for a, w in zip(line, exact, strict=True)) for line in sums.second]
-        parts = zip(totals, exact, sums.cross, strict=True)
-        return np.array([float(row**2 * t + shift * w - cross * int(c)) for t, w, c in parts])
 
 
 def _mu(events: tuple[Gaussian, ...]) -> float:

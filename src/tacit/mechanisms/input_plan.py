@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from tacit.accounting import gaussian_mu
 from tacit.calibrate import smallest_scale
 from tacit.checks import at_most, check, check_positive, refuse
 from tacit.events import Claimed, Event
-from tacit.mechanisms.input import InputNumbers
+from tacit.mechanisms.input import InputNumbers, honest_among
 from tacit.mechanisms.moments import Sums
 from tacit.mechanisms.surrogates import Surrogate
 from tacit.noise import Source
@@ -32,7 +32,7 @@ PAPER = "Fukuchi, Tran & Sakuma 2017, Theorem 1"
 
 @dataclass(frozen=True)
 class Setting:
-    """What is public before the noise is chosen."""
+    """What is public before the noise is chosen; ``honest`` is the fraction whose noise counts."""
 
     features: int
     cohort: int
@@ -40,13 +40,19 @@ class Setting:
     intercept: float
     surrogate: Surrogate
     radius: float
+    honest: float = field(kw_only=True)
+
+    @property
+    def sure(self) -> int:
+        """The honest ones of a cohort."""
+        return honest_among(self.honest, self.cohort)
 
     def numbers(self, row_scale: float, noise: float, strong: float, tail: float) -> InputNumbers:
-        """The numbers with total noise ``noise`` on the cohort's sum."""
-        part = noise / math.sqrt(self.cohort)
+        """The numbers with total noise ``noise`` of the honest ones on the cohort's sum."""
+        part = noise / math.sqrt(self.sure)
         return InputNumbers(
             self.features, self.cohort, self.clip, self.intercept, self.surrogate.curvature, self.surrogate.slope,
-            self.radius, row_scale, part, strong, tail,
+            self.radius, row_scale, part, strong, tail, honest=self.honest,
         )  # fmt: skip
 
     @property
@@ -69,7 +75,7 @@ def proven(
     needs. Lambda balances its own bias against the noise, for rows that spread evenly: public facts only.
     """
     budget = replace(budget, epsilon=budget.epsilon * (1 - 1e-6))  # the polishing noise of another count may cost more
-    tail, root = 0.05 * budget.delta, math.sqrt(setting.cohort)
+    tail, root = 0.05 * budget.delta, math.sqrt(setting.sure)
     least, mu = 0.0, math.inf
     fixed, start = row_scale is not None, row_scale or 0.5 * QUIET * setting.row
     if record is not None:
@@ -78,27 +84,33 @@ def proven(
         least = math.sqrt(8) * setting.cross / mu
 
     def fitted(share: float) -> InputNumbers:
-        noise, scale = 0.0, start
-        for _ in range(2):
+        def noisy(scale: float) -> InputNumbers:
             probe = setting.numbers(scale, 1.0, 1.0, tail).minimum(setting.cohort)
             chosen = accounting.input_row(probe) ** 2 / math.expm1(share * budget.epsilon) if strong is None else strong
             noise = smallest_scale(
-                lambda s, scale=scale, chosen=chosen: setting.numbers(scale, s, chosen, tail).events(setting.cohort),  # type: ignore[misc]
+                lambda s: setting.numbers(scale, s, chosen, tail).events(setting.cohort),
                 budget, guess=2 * setting.cross / budget.epsilon,
             )  # fmt: skip
-            found = setting.numbers(scale, max(noise, least * root), chosen, tail)
-            if record is not None:
-                return _spare(found, mu)
-            if fixed:
-                break
-            scale = min(0.5 * noise / (setting.radius * root), QUIET * setting.row)
-        return found
+            return setting.numbers(scale, max(noise, least * root), chosen, tail)
+
+        found = noisy(start)
+        if record is not None:
+            # Less row noise needs less cross noise, which leaves a little more to the rows: the second round's row
+            # noise is what the record needs with the first's cross noise, and the cross noise only grows with it.
+            for _ in range(2):
+                found = noisy(_spare(found, mu))
+            return found
+        if fixed:
+            return found
+        return noisy(min(0.5 * found.cross_scale / setting.radius, QUIET * setting.row))
 
     def loss(numbers: InputNumbers) -> float:
         spread = setting.cohort * setting.row**2 / (4 * setting.features)
-        noise = setting.features * numbers.noise_scale(setting.cohort) ** 2 / (numbers.regularization + spread)
+        # the ridge takes back the row noise of the honest alone; if all are, the rest of it shrinks the model
+        strong = numbers.regularization + (setting.cohort - setting.sure) * numbers.row_scale**2
+        noise = setting.features * numbers.expected_scale(setting.cohort) ** 2 / (strong + spread)
         polish = setting.features * numbers.hidden(setting.cohort).scale ** 2 * spread
-        return numbers.regularization * setting.radius**2 / 8 + (noise + polish) / 2
+        return strong * setting.radius**2 / 8 + (noise + polish) / 2
 
     if strong is not None:
         return fitted(0.0)
@@ -113,11 +125,11 @@ def proven(
     return min(candidates, key=loss)
 
 
-def _spare(numbers: InputNumbers, mu: float) -> InputNumbers:
-    """The same cross noise, and only as much row noise as the record's mu still needs: less noise is less to hide."""
+def _spare(numbers: InputNumbers, mu: float) -> float:
+    """The row noise that the record's mu still needs with this cross noise: less noise is less to hide."""
     used = 2 * numbers.slope * max(numbers.clip, numbers.intercept) / numbers.cross_scale
     left = math.sqrt(max(mu**2 - used**2, 0.5 * mu**2))
-    return replace(numbers, row_scale=min(numbers.row_scale, 2 * math.sqrt(numbers.curvature) * numbers.clip / left))
+    return 2 * math.sqrt(numbers.curvature) * numbers.clip / left
 
 
 def published(setting: Setting, budget: Budget, strong: float | None) -> InputNumbers:
@@ -222,12 +234,15 @@ class InputPerturbation:
     """Input perturbation. ``radius`` eta (None: by rule); ``record_epsilon`` what contributors ask for themselves.
 
     ``surrogate`` is the logistic loss's stand-in: 'paper' or 'least-squares'. ``cohort`` None is the number of records.
+    ``honest`` is the fraction of contributors whose noise is counted: all of it where one process draws it, less where
+    strangers do (:class:`tacit.protocol.Protocol`).
     """
 
     radius: float | None = None
     record_epsilon: float | None = None
     surrogate: str = "paper"
     cohort: int | None = None
+    honest: float = 1.0
     site: Site = "input"
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
@@ -239,6 +254,8 @@ class InputPerturbation:
             )
         if self.record_epsilon is not None and calibration == "paper":
             return "The paper's noise leaves no choice of the record's epsilon. Use calibration='proven'."
+        if self.honest != 1 and calibration == "paper":
+            return "The paper counts on everyone's noise. Use honest=1.0, or calibration='proven'."
         return ""
 
     def setting(self, facts: Facts) -> Setting:
@@ -250,7 +267,8 @@ class InputPerturbation:
         clip = math.sqrt(facts.radius**2 - facts.constant**2)
         cohort = facts.records if self.cohort is None else self.cohort
         loss = Surrogate.named(name, radius * facts.radius)
-        return Setting(facts.features, cohort, clip, facts.constant, loss, radius)
+        check(0 < self.honest <= 1, f"Expected 0 < honest={self.honest} <= 1.")
+        return Setting(facts.features, cohort, clip, facts.constant, loss, radius, honest=float(self.honest))
 
     def calibrate(
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
@@ -270,4 +288,8 @@ class InputPerturbation:
             numbers = published(setting, budget, strong)
         else:
             numbers = proven(setting, budget, strong, self.record_epsilon)
-        return plan_of(numbers, setting, budget, calibration, facts.records)
+        plan, sure = plan_of(numbers, setting, budget, calibration, facts.records), numbers.sure(facts.records)
+        word = (
+            f"one process draws all noise and sees the records; the noise of {sure:,} of {facts.records:,} is counted"
+        )
+        return replace(plan, assumptions=(*plan.assumptions, word))

@@ -25,7 +25,7 @@ def _protocol(options: argparse.Namespace) -> int:
     protocol = Protocol.create(
         epsilon=options.epsilon, delta=options.delta, cohort=options.cohort, schema=Schema.load(options.schema),
         record_epsilon=options.record_epsilon, radius=options.radius, clip=options.clip, surrogate=options.surrogate,
-        calibration=options.calibration, purpose=options.purpose,
+        honest=options.honest, calibration=options.calibration, purpose=options.purpose,
     )  # fmt: skip
     _check_folder(options.out)
     protocol.save(options.out)
@@ -143,6 +143,10 @@ def add_parser(subparsers: Any) -> None:
     part.add_argument("--delta", type=float, required=True)
     part.add_argument("--cohort", type=int, required=True, help="the smallest number of contributors")
     part.add_argument("--record-epsilon", type=float, help="what contributors ask for their own record")
+    part.add_argument(
+        "--honest", type=float, metavar="FRACTION",
+        help="of the contributors, whose noise the model's guarantee counts on; default: 0.9; 1 counts on everyone",
+    )  # fmt: skip
     part.add_argument("--radius", type=float, help="bound on the weights' norm; default: by rule")
     part.add_argument("--clip", type=float, default=1.0)
     part.add_argument("--surrogate", choices=("paper", "least-squares"), default="paper")

@@ -1,8 +1,8 @@
 """The database: sums of submissions, in one SQLite file (or in memory), one transaction a block.
 
-It keeps d^2 numbers and which submissions it has had, as intervals of (batch, row); never the submissions. A stop at
-any point leaves either all of a block or nothing of it. Several processes may add to one file. It also keeps what was
-trained: a collection gives one model (:mod:`tacit.protocol.training`).
+It keeps d^2 numbers and which submissions it has had, as one hash of the content of each; never the submissions. A
+stop at any point leaves either all of a block or nothing of it. Several processes may add to one file. It also keeps
+what was trained: a collection gives one model (:mod:`tacit.protocol.training`).
 """
 
 from __future__ import annotations
@@ -10,33 +10,35 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit import fit
 from tacit.checks import check, refuse
 from tacit.mechanisms.moments import Sums
 from tacit.noise import Source, SystemSource
 from tacit.protocol import training
+from tacit.protocol.blocks import gathered, whole, within
 from tacit.protocol.protocol import Protocol
 from tacit.protocol.submission import ROWS, Submission, Submissions, read
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS taken (batch TEXT, first INTEGER, last INTEGER, PRIMARY KEY (batch, first)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS taken (content BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refused (reason TEXT PRIMARY KEY, count INTEGER NOT NULL);
 """
-_LARGEST_ROW = 2**62
+_ASKED = 500
+"""Hashes in one question to the file: SQLite takes 999 values at least."""
 FOREIGN = "Submissions of another protocol."
 SHAPE = "Submissions of the wrong size."
-DAMAGED = "Submissions with NaN, fractions, or numbers that the protocol cannot make."
-AGAIN = "Submissions that were sent before."
+DAMAGED = "Submissions with NaN, fractions, or numbers of more than 53 bits."
+LONG = "Submissions beyond the protocol's limits: its noise does not make them."
+AGAIN = "Submissions whose very numbers were counted before: each counts once."
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class Database:
             self._base.execute("INSERT OR IGNORE INTO facts VALUES ('seeded', 'false')")
         if self._fact("protocol") != protocol.fingerprint:
             refuse("This database holds the submissions of another protocol.")
+        if any(one.kind != "merged" for one in self.trainings):  # in an earlier process, perhaps: this one should know
+            training.claim(protocol.fingerprint, training.short_names(self._contents()), insist=True)
 
     def close(self) -> None:
         """Close the file."""
@@ -155,7 +159,7 @@ class Database:
     def add_file(self, path: str | Path) -> Receipt:
         """Add a file of submissions, block by block."""
         receipt = Receipt(0)
-        for part in _gathered(read(path)):
+        for part in gathered(read(path)):
             receipt = receipt.plus(self._refuse({part: 1}) if isinstance(part, str) else self.add(part))
         return receipt
 
@@ -174,72 +178,53 @@ class Database:
         if block.protocol != self.protocol.fingerprint:
             return self._refuse({FOREIGN: len(block)})
         d = self.protocol.numbers.features
-        shapes = {part.shape for part in (block.q, block.p)}
-        if shapes != {(len(block), d)} or {block.batch.shape, block.row.shape} != {(len(block),)}:
+        if {part.shape for part in (block.q, block.p)} != {(len(block), d)}:
             return self._refuse({SHAPE: len(block)})
-        sound = self._sound(block)
+        sound = whole(block.q) & whole(block.p)
+        clean = block.take(sound)
+        clean = replace(clean, q=clean.q.astype(np.int64), p=clean.p.astype(np.int64))
+        row, cross = self.protocol.numbers.limits
+        short = within(clean.q, row) & within(clean.p, cross)
+        clean = clean.take(short)
+        contents = clean.contents()
         with self._transaction():
-            fresh = sound.copy()
-            for batch in dict.fromkeys(block.batch[sound].tolist()):
-                mine = np.flatnonzero(sound & (block.batch == batch))
-                fresh[mine] = self._take(str(batch), block.row[mine].astype(np.int64))
-            kept = block.take(fresh)
+            known, fresh = self._known(contents), np.zeros(len(clean), dtype=np.bool_)
+            for place, content in enumerate(contents):
+                fresh[place] = content not in known
+                known.add(content)
+            kept = clean.take(fresh)
             if len(kept):
-                total = self.sums.plus(Sums.of(kept.q.astype(np.int64), kept.p.astype(np.int64)))
+                self._keep([contents[place] for place in np.flatnonzero(fresh)])
+                total = self.sums.plus(Sums.of(kept.q, kept.p))
                 self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (json.dumps(total.to_lists()),))
                 self._mark(block.seeded)
-            counts = {DAMAGED: int((~sound).sum()), AGAIN: int((sound & ~fresh).sum())}
+            counts = {DAMAGED: int((~sound).sum()), LONG: int((~short).sum()), AGAIN: int((~fresh).sum())}
             reasons = {reason: count for reason, count in counts.items() if count}
             self._count(reasons)
         return Receipt(int(fresh.sum()), reasons)
+
+    def _known(self, contents: list[bytes]) -> set[bytes]:
+        """Those of the contents that were counted before."""
+        found: set[bytes] = set()
+        for start in range(0, len(contents), _ASKED):
+            part = contents[start : start + _ASKED]
+            question = f"SELECT content FROM taken WHERE content IN ({', '.join('?' * len(part))})"
+            found.update(row[0] for row in self._base.execute(question, part))
+        return found
+
+    def _keep(self, contents: list[bytes]) -> None:
+        self._base.executemany("INSERT INTO taken VALUES (?)", [(content,) for content in contents])
+
+    def _contents(self) -> Iterator[list[bytes]]:
+        """All that was counted, in parts."""
+        cursor = self._base.execute("SELECT content FROM taken")
+        while part := cursor.fetchmany(ROWS):
+            yield [row[0] for row in part]
 
     def _mark(self, seeded: bool) -> None:
         """Remember for good that predictable noise came in."""
         if seeded:
             self._base.execute("UPDATE facts SET value = 'true' WHERE name = 'seeded'")
-
-    def _sound(self, block: Submissions) -> NDArray[np.bool_]:
-        """Rows of whole, finite numbers that an honest contributor can have made."""
-        sound = np.ones(len(block), dtype=np.bool_)
-        for part, limit in zip((block.q, block.p), self.protocol.numbers.limits, strict=True):
-            if part.dtype.kind not in "iuf":
-                return np.zeros(len(block), dtype=np.bool_)
-            with np.errstate(invalid="ignore"):
-                sound &= ((part >= -limit) & (part <= limit) & (part == np.floor(part))).all(axis=1)
-        rows = block.row
-        if rows.dtype.kind not in "iu":
-            return np.zeros(len(block), dtype=np.bool_)
-        named = np.array([isinstance(name, str) and name != "" for name in block.batch.tolist()], dtype=np.bool_)
-        return sound & named & (rows >= 0) & (rows < _LARGEST_ROW)
-
-    def _take(self, batch: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark rows of a batch as taken; True for those that were not before."""
-        fresh = np.zeros(len(rows), dtype=np.bool_)
-        known, first = np.unique(rows, return_index=True)
-        low, high = int(known[0]), int(known[-1])
-        overlaps = self._base.execute(
-            "SELECT first, last FROM taken WHERE batch = ? AND first <= ? AND last >= ?", (batch, high, low)
-        ).fetchall()
-        new = np.ones(len(known), dtype=np.bool_)
-        for start, stop in overlaps:
-            new &= (known < start) | (known > stop)
-        fresh[first[new]] = True
-        added = known[new]
-        if not len(added):
-            return fresh
-        breaks = np.flatnonzero(np.diff(added) != 1)
-        starts = [int(v) for v in added[np.r_[0, breaks + 1]]]
-        stops = [int(v) for v in added[np.r_[breaks, len(added) - 1]]]
-        before = self._base.execute(
-            "SELECT first FROM taken WHERE batch = ? AND last = ?", (batch, starts[0] - 1)
-        ).fetchone()
-        if before is not None:  # the next block of the same batch: lengthen its interval
-            self._base.execute("UPDATE taken SET last = ? WHERE batch = ? AND first = ?", (stops[0], batch, before[0]))
-            starts, stops = starts[1:], stops[1:]
-        self._base.executemany(
-            "INSERT INTO taken VALUES (?, ?, ?)", [(batch, a, b) for a, b in zip(starts, stops, strict=True)]
-        )
-        return fresh
 
     def merge(self, other: Database) -> Receipt:
         """Add all that another database of the same protocol holds; nothing, if any submission is in both.
@@ -253,13 +238,10 @@ class Database:
             refuse("The other database holds the submissions of another protocol.")
         with self._transaction(), other._transaction():  # the other's mark is written first
             theirs = other.sums
-            for batch, first, last in other._base.execute("SELECT batch, first, last FROM taken"):
-                shared = self._base.execute(
-                    "SELECT 1 FROM taken WHERE batch = ? AND first <= ? AND last >= ?", (batch, last, first)
-                ).fetchone()
-                if shared:
+            for contents in other._contents():
+                if self._known(contents):
                     refuse("Some submissions are in both databases, and sums cannot be told apart: nothing was merged.")
-                self._base.execute("INSERT INTO taken VALUES (?, ?, ?)", (batch, first, last))
+                self._keep(contents)
             total = json.dumps(self.sums.plus(theirs).to_lists())
             self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (total,))
             self._mark(other.seeded)
@@ -278,8 +260,9 @@ class Database:
 
         With fewer contributors than the cohort, 'top-up' adds the missing noise (the database knows it: it protects
         against whoever sees the model), 'refuse' refuses. A collection gives one model: trained again unchanged, the
-        database gives the same model back; once anything was added it refuses, unless ``accept_record_guarantee``.
-        Then ``guarantee_`` is that of one record, and so is all that holds for the earlier model.
+        database gives the same model back; once anything was added, or if any of its submissions is in another database
+        of this process that was trained, it refuses, unless ``accept_record_guarantee``. Then ``guarantee_`` is that
+        of one record, and so is all that holds for the earlier model.
 
         Edges: the training is on record before its model exists; after a stop in between, it counts as released.
         """
@@ -291,12 +274,17 @@ class Database:
             if sums.count < numbers.cohort and short == "refuse":
                 refuse(f"There are {sums.count:,} contributors and the protocol is calibrated for {numbers.cohort:,}.")
             check(sums.count >= 1, "There are no submissions to train on.")
-            kind: training.Kind = "record" if before else "model"
             same = [one for one in before if one.weights is not None and one.digest == training.digest(sums)]
             kept = same[-1] if same else None
+            record = self.protocol.record_guarantee().epsilon
             if before and not accept_record_guarantee and (kept is None or kept.kind != "model"):
-                refuse(before[-1].refusal(self.protocol.record_guarantee().epsilon))
+                refuse(before[-1].refusal(record))
             if kept is None:
+                contents = training.short_names(self._contents())
+                shared = training.claim(self.protocol.fingerprint, contents, accept_record_guarantee)
+                if shared and not accept_record_guarantee:
+                    refuse(training.elsewhere(record))
+                kind: training.Kind = "record" if before or shared else "model"
                 prepared = self._prepared(kind, sums.count, seeded or chosen.seeded)
                 number = training.record(self._base, training.Training.of(kind, sums, chosen.seeded))
         if kept is not None:
@@ -309,38 +297,3 @@ class Database:
 
     def _prepared(self, kind: training.Kind, count: int, seeded: bool) -> fit.Prepared:
         return self.protocol.prepared(count, seeded, again=kind != "model")
-
-
-def _gathered(parts: Iterable[Submissions | str]) -> Iterator[Submissions | str]:
-    """Single submissions of one shape joined into blocks, so that a transaction holds many."""
-    held: list[Submissions] = []
-    for part in parts:
-        same = (
-            isinstance(part, Submissions)
-            and held
-            and (
-                part.protocol == held[0].protocol
-                and part.seeded == held[0].seeded
-                and part.q.shape[1:] == held[0].q.shape[1:]
-                and part.p.shape[1:] == held[0].p.shape[1:]
-            )
-        )
-        if held and (not same or len(held) >= 4096):
-            yield _joined(held)
-            held = []
-        if isinstance(part, str):
-            yield part
-        else:
-            held.append(part)
-            if len(part) > 1:
-                yield _joined(held)
-                held = []
-    if held:
-        yield _joined(held)
-
-
-def _joined(held: list[Submissions]) -> Submissions:
-    if len(held) == 1:
-        return held[0]
-    q, p, batch, row = (np.concatenate([getattr(h, name) for h in held]) for name in ("q", "p", "batch", "row"))
-    return Submissions(held[0].protocol, q, p, batch, row, held[0].seeded)

@@ -43,16 +43,16 @@ def noisy_second(second: Array, count: int, scale: float, source: Source) -> Arr
 
 
 def draw(numbers: InputNumbers, second: Array, cross: Array, count: int, source: Source) -> Array:
-    """The weights that ``count`` contributors with these sums would give: one draw, without rounding to the grid."""
+    """The weights that ``count`` contributors, all honest, with these sums would give: one draw, without the grid."""
     noisy = noisy_second(second, count, numbers.row_scale, source)
-    pull = cross + numbers.noise_scale(count) * gaussian(source, (numbers.features,))
+    pull = cross + numbers.expected_scale(count) * gaussian(source, (numbers.features,))
     quadratic = noisy + numbers.minimum(count).ridge * np.eye(numbers.features)
     weights = minimise(quadratic, pull, numbers.radius).weights
     return weights + numbers.hidden(count).scale * gaussian(source, (numbers.features,))
 
 
 def excess_bound(numbers: InputNumbers, count: int) -> float:
-    r"""A bound on the expected excess risk of ``count`` contributors: ours, for the proven calibration.
+    r"""A bound on the expected excess risk of ``count`` honest contributors: ours, for the proven calibration.
 
     The noisy objective is the plain one plus ``R(w) = w.E.w/2 + b.w``, so the excess of its minimiser over the ball is
     at most ``R(w_best) - R(w_in) <= 2 eta ||b|| + eta^2 ||E||``, divided by n, with ``E||b|| <= sigma_b sqrt(d)`` and
@@ -62,7 +62,7 @@ def excess_bound(numbers: InputNumbers, count: int) -> float:
     root = math.sqrt(count * d)
     row, _ = numbers.bounds
     shift = abs(count * s**2 + numbers.minimum(count).ridge) + s**2 * (2 * root + d + 1) + 2 * s * root * row
-    pull = numbers.noise_scale(count) * math.sqrt(d)
+    pull = numbers.expected_scale(count) * math.sqrt(d)
     return (2 * numbers.radius * pull + numbers.radius**2 * shift) / count
 
 

@@ -25,12 +25,13 @@ from tacit.mechanisms.input import CROSS_BITS, ROW_BITS, InputNumbers
 from tacit.mechanisms.input_plan import InputPerturbation, InputPlan, Setting, plan_of
 from tacit.mechanisms.surrogates import Surrogate
 from tacit.noise import Source, SystemSource
-from tacit.protocol.submission import Submission, Submissions, fresh_name
+from tacit.protocol import trust
+from tacit.protocol.submission import Submission, Submissions
 from tacit.rows import row_scales
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
 FORMAT = "tacit-protocol"
-VERSION = 2
+VERSION = 3
 GRID = {"row_bits": ROW_BITS, "cross_bits": CROSS_BITS}
 LITTLE = 10.0
 """Above this epsilon a submission as good as tells the record."""
@@ -81,6 +82,7 @@ class Protocol:
         record_epsilon: float | None = None,
         surrogate: str = "paper",
         regularization: float | None = None,
+        honest: float | None = None,
         calibration: Calibration = "proven",
         purpose: str = "",
     ) -> Protocol:
@@ -88,6 +90,9 @@ class Protocol:
 
         ``record_epsilon``: what contributors ask for their own record, at the same delta; None leaves it to the model's
         needs. ``radius`` bounds the weights; ``regularization`` is lambda of the mean objective, None chooses it.
+        ``honest``: the fraction of contributors, however many there are, who add their noise and keep it to themselves;
+        the model's guarantee counts on their noise alone. None is 0.9; 1.0 counts on everyone and has to be asked for
+        (a published calibration knows nothing else).
         """
         aim = target if target is not None else None if schema is None else schema.target
         if aim is None:
@@ -98,7 +103,9 @@ class Protocol:
         epsilon, delta = float(epsilon), float(delta)
         regularization = None if regularization is None else float(regularization)
         constant = INTERCEPT * clip if intercept else 0.0
-        mechanism = InputPerturbation(radius, record_epsilon, surrogate)
+        if honest is None:
+            honest = 1.0 if calibration == "paper" else trust.HONEST
+        mechanism = InputPerturbation(radius, record_epsilon, surrogate, honest=check_positive("honest", honest))
         facts = _facts(width, cohort, clip, constant, aim)
         budget = Budget(epsilon, delta)
         check(budget.private, "A protocol needs a finite epsilon.")
@@ -128,7 +135,7 @@ class Protocol:
         """The plan for this many contributors."""
         n = self.numbers
         loss = Surrogate(self.surrogate, n.curvature, n.slope)
-        setting = Setting(n.features, n.cohort, n.clip, n.intercept, loss, n.radius)
+        setting = Setting(n.features, n.cohort, n.clip, n.intercept, loss, n.radius, honest=n.honest)
         return plan_of(n, setting, self.budget, self.calibration, count)
 
     def prepared(self, count: int, seeded: bool = False, again: bool = False) -> fit.Prepared:
@@ -138,9 +145,10 @@ class Protocol:
         """
         words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
         words = (*((_AGAIN,) if again else ()), *words, f"protocol {self.fingerprint}")
+        trusted = (trust.RECORD,) if again else trust.words(self.numbers.honest, self.numbers.sure(count), count)
         stated = fit.state(
             self.plan(count), self._facts(count), self.budget, method="input", seeded=seeded,
-            calibration=self.calibration, assumptions=words,
+            calibration=self.calibration, assumptions=(*words, *trusted),
         )  # fmt: skip
         if not again or stated.record_guarantee is None:
             return stated
@@ -169,7 +177,7 @@ class Protocol:
         constant = np.full((len(values), 1 if self.numbers.intercept else 0), self.numbers.intercept)
         return np.hstack([values, constant]), _targets(labels, self.target)
 
-    def perturb(self, x: Any, y: Any, *, batch: str | None = None, source: Source | None = None) -> Submission:
+    def perturb(self, x: Any, y: Any, *, source: Source | None = None) -> Submission:
         """One person's submission, made with operating-system entropy. Submit once: every further one costs again.
 
         Edges: wrong sizes, NaN or an undeclared label raise; the sentence does not quote them.
@@ -178,15 +186,13 @@ class Protocol:
         check(len(design) == 1, "Expected one record; use perturb_table for several.")
         chosen: Source = source or SystemSource()
         q, p = self.numbers.perturb(design, targets, chosen)
-        pair = tuple(q[0].tolist()), tuple(p[0].tolist())
-        return Submission(self.fingerprint, *pair, batch or fresh_name(), seeded=chosen.seeded)
+        return Submission(self.fingerprint, tuple(q[0].tolist()), tuple(p[0].tolist()), chosen.seeded)
 
-    def perturb_table(self, X: Any, y: Any, *, batch: str | None = None, source: Source | None = None) -> Submissions:
+    def perturb_table(self, X: Any, y: Any, *, source: Source | None = None) -> Submissions:
         """The submissions of a table of people, one row each, all with noise of their own."""
         chosen: Source = source or SystemSource()
         q, p = self.numbers.perturb(*self.rows(X, y), chosen)
-        names = np.full(len(q), batch or fresh_name(), dtype=object)
-        return Submissions(self.fingerprint, q, p, names, np.arange(len(q), dtype=np.int64), chosen.seeded)
+        return Submissions(self.fingerprint, q, p, chosen.seeded)
 
     def model(self, weights: Array, prepared: fit.Prepared) -> Any:
         """A fitted Tacit estimator with these weights and both guarantees."""
@@ -254,7 +260,10 @@ class Protocol:
             raise ValueError("This is not a Tacit protocol: it is not JSON.") from error
         check(isinstance(data, dict) and data.get("format") == FORMAT, "This is not a Tacit protocol.")
         if data.get("version") != VERSION or data.get("grid") != GRID:
-            refuse("This protocol was written by another version of Tacit, or it is incomplete. Make it anew.")
+            refuse(
+                "This protocol was written by another version of Tacit, or it is incomplete: its guarantee would not "
+                "say who is trusted. Make it anew, and collect anew."
+            )
         if checksum({k: v for k, v in data.items() if k != "fingerprint"})[:32] != data.get("fingerprint"):
             refuse("This protocol was changed after it was written: its fingerprint does not match.")
         try:

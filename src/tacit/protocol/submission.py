@@ -1,13 +1,14 @@
-"""What leaves a contributor: whole numbers on the protocol's grid, a name to tell copies by, and nothing else.
+"""What leaves a contributor: whole numbers on the protocol's grid, and nothing else.
 
-One submission is a line of JSON; a table of them is a Parquet file or a file of such lines. Reading never quotes a
-value.
+A submission is known by these numbers, through a hash of them (:meth:`Submissions.contents`): it carries no name that
+anyone could change. One submission is a line of JSON; a table of them is a Parquet file or a file of such lines.
+Reading never quotes a value.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,30 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
+from tacit.mechanisms.input import HASH_BITS
 from tacit.mechanisms.moments import Whole
 
 FORMAT = "tacit-submission"
 ROWS = 1 << 16
-_WORDS = ("protocol", "batch", "row", "q", "p", "seeded")
-
-
-def fresh_name() -> str:
-    """A name that no other batch has: 128 bits of operating-system entropy."""
-    return secrets.token_hex(16)
+_WORDS = ("protocol", "q", "p", "seeded")
+_PERSON = b"tacit-submission"
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One perturbed record. ``batch`` and ``row`` tell copies of it apart from other submissions.
-
-    ``seeded`` says that its noise is predictable: for experiments only.
-    """
+    """One perturbed record. ``seeded`` says that its noise is predictable: for experiments only."""
 
     protocol: str
     q: tuple[int, ...]
     p: tuple[int, ...]
-    batch: str
-    row: int = 0
     seeded: bool = False
 
     def to_json(self) -> str:
@@ -62,11 +55,9 @@ class Submission:
             for part in ("q", "p")
         )
         check(whole, "Expected the numbers of a submission to be whole.")
-        named = isinstance(data["batch"], str) and type(data["row"]) is int and isinstance(data["protocol"], str)
-        check(named and 0 <= data["row"] < 2**62, "Expected a submission to name its protocol, batch and row.")
+        check(isinstance(data["protocol"], str), "Expected a submission to name its protocol.")
         check(type(data["seeded"]) is bool, "Expected a submission to say whether its noise was seeded.")
-        q, p = tuple(data["q"]), tuple(data["p"])
-        return cls(data["protocol"], q, p, data["batch"], data["row"], data["seeded"])
+        return cls(data["protocol"], tuple(data["q"]), tuple(data["p"]), data["seeded"])
 
     def many(self) -> Submissions:
         """A table of one."""
@@ -74,13 +65,12 @@ class Submission:
         q, p = (np.array(v, dtype=np.int64).reshape(1, -1) for v in (self.q, self.p))
         if len(self.q) != len(self.p):  # keep the wrong shape: whoever collects will refuse it
             q, p = np.zeros((1, size + 1), dtype=np.int64), np.zeros((1, size), dtype=np.int64)
-        batch = np.array([self.batch], dtype=object)
-        return Submissions(self.protocol, q, p, batch, np.array([self.row]), self.seeded)
+        return Submissions(self.protocol, q, p, self.seeded)
 
 
 @dataclass(frozen=True)
 class Submissions:
-    """A table of submissions of one protocol: rows of q and p, and what tells each from its copies.
+    """A table of submissions of one protocol: rows of q and p.
 
     ``seeded`` says that the noise of some of them is predictable.
     """
@@ -88,8 +78,6 @@ class Submissions:
     protocol: str
     q: Whole
     p: Whole
-    batch: NDArray[Any]
-    row: NDArray[np.int64]
     seeded: bool = False
 
     def __len__(self) -> int:
@@ -97,12 +85,30 @@ class Submissions:
 
     def take(self, rows: slice | NDArray[Any]) -> Submissions:
         """Some of the rows."""
-        return replace(self, q=self.q[rows], p=self.p[rows], batch=self.batch[rows], row=self.row[rows])
+        return replace(self, q=self.q[rows], p=self.p[rows])
+
+    def contents(self) -> list[bytes]:
+        """What each submission is known by: BLAKE2b of its whole numbers, keyed with the protocol's fingerprint.
+
+        Two submissions have the same content if and only if all their numbers agree, but for 2**-128. An honest one
+        agrees with another, whoever made that, with probability at most ``(h_q h_p / (2 pi s_u s_b))^d`` for grid steps
+        h and noise scales s, below 2**-58 for each coordinate: a submission that comes again is a copy. Expects rows of
+        whole numbers below 2**63.
+        """
+        both = np.concatenate([self.q, self.p], axis=1).astype("<i8")
+        key = self.protocol.encode()[: hashlib.blake2b.MAX_KEY_SIZE]
+        start = hashlib.blake2b(digest_size=HASH_BITS // 8, key=key, person=_PERSON)
+        found = []
+        for row in both:
+            state = start.copy()
+            state.update(row.tobytes())
+            found.append(state.digest())
+        return found
 
     def each(self) -> Iterator[Submission]:
         """One by one."""
-        for q, p, batch, row in zip(self.q.tolist(), self.p.tolist(), self.batch, self.row.tolist(), strict=True):
-            yield Submission(self.protocol, tuple(q), tuple(p), str(batch), row, self.seeded)
+        for q, p in zip(self.q.tolist(), self.p.tolist(), strict=True):
+            yield Submission(self.protocol, tuple(q), tuple(p), self.seeded)
 
     def save(self, path: str | Path) -> None:
         """Write a ``.parquet`` file (needs pyarrow), or lines of JSON under any other name."""
@@ -112,8 +118,7 @@ class Submissions:
             return
         pyarrow, parquet = _pyarrow()
         d = self.q.shape[1]
-        columns: dict[str, Any] = {"batch": pyarrow.array(self.batch).dictionary_encode(), "row": self.row}
-        columns |= {f"q{j}": self.q[:, j] for j in range(d)} | {f"p{j}": self.p[:, j] for j in range(d)}
+        columns = {f"{side}{j}": part[:, j] for side, part in (("q", self.q), ("p", self.p)) for j in range(d)}
         about = {"format": FORMAT, "protocol": self.protocol, "seeded": str(self.seeded).lower()}
         table = pyarrow.table(columns).replace_schema_metadata(about)
         parquet.write_table(table, path, row_group_size=ROWS)
@@ -157,16 +162,14 @@ def _read_parquet(path: str | Path) -> Iterator[Submissions | str]:
             }
             names = source.schema_arrow.names
             d = sum(name.startswith("q") for name in names)
-            known = {"batch", "row", *(f"{part}{j}" for part in "qp" for j in range(d))}
+            known = {f"{part}{j}" for part in "qp" for j in range(d)}
             marked = about.get("format") == FORMAT and about.get("seeded") in ("true", "false")
-            if not marked or set(names) != known:
+            if not marked or not d or set(names) != known:
                 yield _foreign(path)
                 return
             for part in source.iter_batches(batch_size=ROWS):
                 q, p = (np.stack([_column(part, f"{side}{j}") for j in range(d)], axis=1) for side in "qp")
-                batch = np.asarray(part.column("batch").to_numpy(zero_copy_only=False), dtype=object)
-                seeded = about["seeded"] == "true"
-                yield Submissions(about.get("protocol", ""), q, p, batch, _column(part, "row"), seeded)
+                yield Submissions(about.get("protocol", ""), q, p, about["seeded"] == "true")
     except (pyarrow.ArrowException, OSError, TypeError, ValueError):
         yield f"{Path(path).name} is not a readable Parquet file: it is damaged or cut off."
 

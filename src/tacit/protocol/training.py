@@ -1,4 +1,4 @@
-"""What a database remembers of its trainings, so that no two models are made of one noise.
+"""What a database, and a process, remember of trainings, so that no two models are made of one noise.
 
 Contributors perturb once. Two models of one database share that noise: whoever has both can take one away from the
 other, and what is left is the noise of those who came in between. So their guarantees do not add up, and a collection
@@ -10,8 +10,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.checks import at_most
 from tacit.guarantee import checksum
@@ -37,6 +42,10 @@ _WHY = {
     "lost": (
         "A training of this database was begun and its model was not kept: it was stopped on the way, or it is still "
         "running. It counts as released, and another model would share its contributors' noise."
+    ),
+    "elsewhere": (
+        "Some of these submissions are in another database, which was trained and is, or was, open in this process. "
+        "Another model would share its contributors' noise."
     ),
     "merged": (
         "The submissions of this database are in another one too, by merge. Train that one: models of both would "
@@ -77,6 +86,39 @@ class Training:
         lost = self.kind != "merged" and self.weights is None
         why = _WHY["merged" if self.kind == "merged" else "lost" if lost else "model"]
         return f"{why.format(count=self.count)} {_ACCEPT.format(epsilon=at_most(epsilon, 6))}"
+
+
+ShortNames = NDArray[np.uint64]
+_released: dict[str, list[ShortNames]] = {}
+_lock = threading.Lock()
+
+
+def short_names(contents: Iterable[list[bytes]]) -> ShortNames:
+    """The first 64 bits of each content, sorted: enough to find a submission that two databases share.
+
+    Two of n and m different ones agree with probability below n m / 2**64; then a training is refused for nothing.
+    """
+    parts = [np.frombuffer(b"".join(content[:8] for content in part), dtype="<u8") for part in contents]
+    return np.sort(np.concatenate([np.zeros(0, dtype="<u8"), *parts])).astype(np.uint64)
+
+
+def claim(protocol: str, names: ShortNames, insist: bool) -> bool:
+    """Write down, before it exists, that a model of these submissions is made; True if one was made of any of them.
+
+    Then nothing is written down unless the caller insists. It is the memory of one process, for databases that do not
+    know of each other; beyond it, that no other database holds the submissions is an assumption of the guarantee.
+    """
+    with _lock:
+        earlier = _released.setdefault(protocol, [])
+        shared = any(bool(np.isin(names, one).any()) for one in earlier)
+        if (not shared or insist) and not any(np.array_equal(names, one) for one in earlier):
+            earlier.append(names)
+        return shared
+
+
+def elsewhere(epsilon: float) -> str:
+    """Why a database whose submissions are in another one's model is not trained; ``epsilon`` is of one record."""
+    return f"{_WHY['elsewhere']} {_ACCEPT.format(epsilon=at_most(epsilon, 6))}"
 
 
 def digest(sums: Sums) -> str:
