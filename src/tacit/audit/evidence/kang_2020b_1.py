@@ -83,7 +83,7 @@ def seen_without_noise(batch: int) -> float:
 
 
 def infimum() -> float:
-    """The smallest ``|d/dx d/dtheta loss| = s(-v) |1 - s(v) v|``, v the margin, over \|theta\| <= 1 and \|x\| <= 1:
+    r"""The smallest ``|d/dx d/dtheta loss| = s(-v) |1 - s(v) v|``, v the margin, over \|theta\| <= 1 and \|x\| <= 1:
     it falls in v there, so it is at v = 1."""
     return float(expit(-1.0) * (1.0 - expit(1.0)))
 
