@@ -37,9 +37,9 @@ LOCAL = 10
 KEPT = 0.5
 """k of the exact argument: alpha is set so that (1 - alpha lambda)^T is this."""
 SIZES = (10, 20, 100, 1_000, 45_222)
-FORGOTTEN = Setting(records=10, steps=2000, trials=600, constants=(1.0, 1e6))
+FORGOTTEN = Setting(records=10, steps=2000, trials=400, constants=(1.0, 1e6))
 FORGETTING_RATE = 0.05
-ELEMENTS = Setting(records=20, steps=400, trials=600, constants=(1.0, 8.0))
+ELEMENTS = Setting(records=20, steps=400, trials=400, constants=(1.0, 8.0))
 ELEMENTS_RATE = 1e-5
 
 

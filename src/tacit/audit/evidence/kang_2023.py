@@ -40,7 +40,7 @@ CONSTANT = 8.0
 CONSTANTS = (1.0, 2.0, 8.0, 32.0, 128.0)
 """c': for zeta or G other than those of the study read c' G/zeta."""
 DELTAS = (0.1, 0.01, 1e-3, 1e-5)
-RUNS = Setting(records=20_000, steps=6000, trials=500, constants=(2.0,))
+RUNS = Setting(records=20_000, steps=6000, trials=300, constants=(2.0,))
 RUNS_DELTA = 0.01
 
 
