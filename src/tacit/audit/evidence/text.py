@@ -8,7 +8,7 @@ from typing import Any
 
 
 def number(value: float) -> str:
-    """Two decimals; thousands without any; bold is left to the reader's eye."""
+    """Two decimals, and none from a thousand on."""
     if math.isinf(value):
         return "∞"
     return f"{value:.2f}" if value < 1000 else f"{value:,.0f}" if value < 1e7 else f"{value:.1e}"
