@@ -83,10 +83,10 @@ def exact_bound(plan: PidpSgdPlan, records: int, delta: float) -> dict[str, floa
 
 
 def first_false(other: float, delta: float) -> int:
-    """The first n of 1, 2, 5, 10, ... at which the bound exceeds the claim with one pass, T = n."""
+    """The first n of 10, 20, 50, 100, ... at which the bound exceeds the claim with one pass, T = n."""
     for power in range(1, 20):
         for lead in (1, 2, 5):
-            n = lead * 10**power
+            n = int(lead * 10**power)
             if exact_bound(plan_of(n, other, delta, n), n, delta)["epsilon"] > EPSILON:
                 return n
     raise ArithmeticError("No n up to 1e20 was enough.")

@@ -97,6 +97,7 @@ def count_runs(
         for run in range(trials):
             solution = plan.run(problem, SeededSource((seed, side, run)))
             happened += bool(event(solution))
-            quiet = min(quiet, float(solution.extras.get("noiseless", 0.0)))
+            share = solution.extras.get("noiseless")
+            quiet = min(quiet, share if isinstance(share, float) else 0.0)
         counts.append(happened)
     return Counts(trials=trials, hits=counts[0], false=counts[1], delta=delta, noiseless=quiet).to_dict()
