@@ -37,7 +37,7 @@ CONSTANTS = (1.0, 2.0, 8.0, 32.0, 100.0)
 DELTAS = (1e-4, 1e-6, 1e-8, 1e-10)
 GRID = 40
 """Batch sizes that are tried for each delta, from 2 to 1/delta, in equal ratios, before the first is searched."""
-OWN = Setting(records=10_000, steps=1, trials=20_000, constants=(1.0,))
+OWN = Setting(records=22_500, steps=1, trials=20_000, constants=(1.0,))
 SHARED = Setting(records=400, steps=1, trials=10_000, constants=(1.0, 1e6))
 
 
@@ -103,13 +103,14 @@ def exact() -> dict[str, Any]:
 
 
 def run(setting: Setting, *, shared: bool, seed: int, share: float = 1.0) -> list[dict[str, Any]]:
-    """Count runs: with noise of their own, of ``theta > alpha/(2|B|)``, the mean with the record; with one b for all,
-    of that number itself."""
+    """Count runs: with noise of their own, of theta beyond four of the noise's deviations; with one b for all, of the
+    number that a batch without noise gives."""
     n, batch, found = setting.records, math.isqrt(setting.records), []
     for c in setting.constants:
         plan = plan_of(batch, c, DELTA, shared=shared)
         place = plan.rate / (2 * batch)
-        low, high = (place * (1 - 1e-9), place * (1 + 1e-9)) if shared else (place, math.inf)
+        deviation = place * plan.scale * math.sqrt(batch)  # of the noise on theta
+        low, high = (place * (1 - 1e-9), place * (1 + 1e-9)) if shared else (4 * deviation, math.inf)
 
         def event(solution: Solution, low: float = low, high: float = high) -> bool:
             return low < float(solution.weights[0, 0]) < high
@@ -131,7 +132,7 @@ def measure(seed: int = SEED) -> dict[str, Any]:
             constant("G", 1.0, "Theorem 1: G-Lipschitz; the logistic loss on the unit ball (section 2.1: ‖x‖ ≤ 1)"),
             constant("λ", 0.0, "Theorem 1 asks for no regulariser"),
             constant("T", 1, "Theorem 1: any T"),
-            constant("q·|B|", 1.0, "Theorem 1: q is of the same order as 1/|B|"),
+            constant("q √n", 1.0, "Theorem 1: q is of the same order as 1 over the size of a batch, qn; so q = 1/√n"),
             constant(
                 "I", infimum(), "Theorem 1: ‖∇ₓ∇θℓ‖ has an infimum I; for ‖θ‖ ≤ 1 (1/2 at θ₀, the only θ that is used)"
             ),
@@ -149,7 +150,7 @@ def markdown(data: dict[str, Any]) -> str:
     false_rows = [
         [
             f"{row['delta']:g}",
-            *("none" if cell["batch"] is None else f"{cell['batch'] ** 2:.2e}" for cell in row["cells"]),
+            *("none" if cell["batch"] is None else number(cell["batch"] ** 2) for cell in row["cells"]),
         ]
         for row in found["first_false"]
     ]

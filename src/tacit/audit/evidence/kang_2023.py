@@ -169,5 +169,10 @@ def markdown(data: dict[str, Any]) -> str:
                  f"{row['noiseless']:g}", *counted(row)]
                 for row in data["runs"]
             ],
+        ), "",
+        *(
+            f"On the first data set the first table expects {found['bounds'][0]['hit'] * row['trials']:.0f} of "
+            f"{row['trials']}."
+            for row in data["runs"]
         ),
     ])  # fmt: skip

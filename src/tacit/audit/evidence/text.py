@@ -8,9 +8,11 @@ from typing import Any
 
 
 def number(value: float) -> str:
-    """Two decimals, and none from a thousand on."""
+    """Two decimals, none from a thousand on; whole numbers as they are."""
     if math.isinf(value):
         return "∞"
+    if isinstance(value, int) and value < 1e7:
+        return f"{value:,}"
     return f"{value:.2f}" if value < 1000 else f"{value:,.0f}" if value < 1e7 else f"{value:.1e}"
 
 
@@ -34,5 +36,5 @@ def constant(name: str, value: float, source: str) -> dict[str, Any]:
 
 def constants(data: dict[str, Any]) -> list[str]:
     """The constants of a study as a table."""
-    rows = [[row["constant"], f"{row['value']:g}", row["source"]] for row in data["constants"]]
+    rows = [[row["constant"], f"{row['value']:.4g}", row["source"]] for row in data["constants"]]
     return table(["constant", "value", "where it comes from"], rows)
