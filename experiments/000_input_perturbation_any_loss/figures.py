@@ -1,4 +1,4 @@
-"""Input perturbation for any loss (Kang et al. 2020): accuracy and gap over epsilon, and the table of bounds."""
+"""Input perturbation for any loss (Kang et al. 2020a): accuracy and gap over epsilon, and the table of bounds."""
 
 import math
 from collections.abc import Mapping, Sequence

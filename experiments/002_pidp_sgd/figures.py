@@ -1,4 +1,4 @@
-"""PIDP-SGD (Kang, Li, Liu & Wang 2022): accuracy and gap over epsilon, and the table of bounds."""
+"""PIDP-SGD (Kang et al. 2023): accuracy and gap over epsilon, and the table of bounds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -137,7 +137,7 @@ _CLAIM = (
 
 PAPER = Paper(
     "002",
-    "Y. Kang, J. Li, Y. Liu and W. Wang. Data Heterogeneity Differential Privacy: From Theory to Algorithm. 2022.",
+    "Y. Kang, J. Li, Y. Liu and W. Wang. Data Heterogeneity Differential Privacy: From Theory to Algorithm. 2023.",
     (
         Figure(
             "table1", "Table 1: excess-risk bounds", "The bounds are better than all before, and again with PIDP-SGD.",

@@ -1,4 +1,4 @@
-"""DBDP-ERM (Kang et al. 2020), Algorithms 1 and 2: accuracy and gap over epsilon, and the table of bounds."""
+"""DBDP-ERM (Kang et al. 2020b), Algorithms 1 and 2: accuracy and gap over epsilon, and the table of bounds."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -117,15 +117,15 @@ THEOREMS: dict[str, Theorem] = {
     ),
     "pidp-sgd": Theorem(
         "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "
-        "used without noise.",
-        "Kang, Li, Liu & Wang 2022, Theorem 5",
+        "used without noise; false for all constants c and c' once n is large.",
+        "Kang et al. 2023, Theorem 5",
         "refuted",
         "heterogeneity",
     ),
     "pi-dbdp-erm": Theorem(
         "Performance-improving DBDP-ERM is said to be (eps, delta)-private although it starts at the exact minimiser "
-        "and records of small influence are used without noise.",
-        "Kang, Liu, Ding, Liu, Tong & Wang 2020, Theorem 2",
+        "and records of small influence are used without noise; false for every constant.",
+        "Kang et al. 2020b, Theorem 2",
         "refuted",
         "heterogeneity",
     ),
@@ -170,14 +170,14 @@ THEOREMS: dict[str, Theorem] = {
     ),
     "input-kang-2020": Theorem(
         "Gradient descent on records with noise of variance O(T log(1/delta)/(n^2 eps^2)) on their features is said to "
-        "be (eps, delta)-private.",
+        "be (eps, delta)-private; false for every constant once n is large.",
         "Kang et al. 2020a, Theorems 1 and 3",
         "refuted",
         "local",
     ),
     "dbdp-erm": Theorem(
         "DBDP-ERM's Algorithm 1, features perturbed with noise c q G sqrt(T log(1/delta))/eps, is said to be "
-        "(eps, delta)-private.",
+        "(eps, delta)-private; false for every constant once delta is small.",
         "Kang et al. 2020b, Theorem 1",
         "refuted",
         "local",

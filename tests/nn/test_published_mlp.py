@@ -187,7 +187,7 @@ def test_noise_of_dbdp_erm(rng):
 
 
 def test_noise_of_pidp_sgd(rng):
-    """Theorem 5 of Kang et al. 2022. One step of the same source without a budget: the difference is alpha b."""
+    """Theorem 5 of Kang et al. 2023. One step of the same source without a budget: the difference is alpha b."""
     X, y = blobs(rng, 60, 100)
     settings = {"delta": 0.02, "rounds": 1, "local": 1, "step": 0.5, "rank": 4, "regularization": 0.01, "domain": 4.0}
     models = [

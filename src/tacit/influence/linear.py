@@ -7,7 +7,7 @@ With ``S(w) = sum_i loss_i(w) + (Lambda/2)||w||^2`` and H its Hessian at w, the 
 the change of the minimiser when the record is left out (the papers write (1/n) H^{-1} with the Hessian of the mean).
 
 NOT PRIVATE: all of it is for whoever holds the records.
-Reference: Koh & Liang 2017; Kang, Li, Liu & Wang 2022, equation (3) and Theorem 4.
+Reference: Koh & Liang 2017; Kang et al. 2023, equation (3) and Theorem 4.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def influence_of(
 
 
 def error_bound(records: int, lipschitz: float, smoothness: float, third: float, zeta: float) -> float:
-    r"""Theorem 4 of Kang, Li, Liu & Wang 2022: ``(2 L G + C G^2 / zeta) / (zeta^2 n^2)``.
+    r"""Theorem 4 of Kang et al. 2023: ``(2 L G + C G^2 / zeta) / (zeta^2 n^2)``.
 
     It holds when the objective without the record is zeta-strongly convex, as with a regulariser lambda >= zeta; then
     half of it suffices (docs page "Heterogeneity"). With zeta taken at the minimiser alone, as the paper states it,

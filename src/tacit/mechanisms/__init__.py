@@ -118,12 +118,12 @@ PUBLISHED: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
-            "pidp-sgd", PidpSgd(), "Kang, Li, Liu & Wang 2022, Algorithm 1",
+            "pidp-sgd", PidpSgd(), "Kang et al. 2023, Algorithm 1",
             ("logistic", "huber-hinge", "squared"),
             "REFUTED: noise only for records of large influence; proven form: 'individual'", ("paper",),
         ),
         Method(
-            "pi-dbdp-erm", PiDbdpErm(), "Kang et al. 2020, Algorithm 2",
+            "pi-dbdp-erm", PiDbdpErm(), "Kang et al. 2020b, Algorithm 2",
             ("logistic", "huber-hinge", "squared"),
             "REFUTED: perturbs records of large influence, starts at the minimiser; proven form: 'individual'",
             ("paper",),

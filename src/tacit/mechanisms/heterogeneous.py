@@ -2,7 +2,8 @@ r"""PIDP-SGD and performance-improving DBDP-ERM as published: noise only for rec
 
 Both walk over single records and leave the noise out where the record's influence ``c_z = H^{-1} grad/n`` is small. A
 step on a record without noise discloses it, the second one starts at the exact minimiser, and whether there is noise
-depends on the data: audits in this repository measure more than is claimed. They run with ``calibration='paper'``
+depends on the data: there are data sets, inside the premises of either theorem, on which no noise is added at all,
+whatever the open constants are (:mod:`tacit.audit.evidence`). They run with ``calibration='paper'``
 only, warn, and report the fraction of noiseless steps. The proven form of the idea is
 :mod:`tacit.mechanisms.individual`.
 
@@ -29,8 +30,8 @@ from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 LAMBDA = 0.01
 """The papers regularise ("most of the algorithms are regularized") and do not say how much."""
-PIDP_SGD = "Kang, Li, Liu & Wang 2022, Theorem 5"
-PI_DBDP_ERM = "Kang, Liu, Ding, Liu, Tong & Wang 2020, Theorem 2"
+PIDP_SGD = "Kang et al. 2023, Theorem 5"
+PI_DBDP_ERM = "Kang et al. 2020b, Theorem 2"
 
 
 def _unmet(name: str, facts: Facts, calibration: Calibration, *constants: float | None) -> str:

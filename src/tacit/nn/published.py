@@ -66,7 +66,7 @@ class PublishedMLPClassifier(NetworkFace):
     """A perceptron with one hidden layer, trained as a paper says, with a claim that does not hold. Status: refuted.
 
     ``method`` is 'input-perturbation' (Kang et al. 2020a, Algorithm 1), 'dbdp-erm' (Kang et al. 2020b, Algorithm 1),
-    'pi-dbdp-erm' (the same, Algorithm 2) or 'pidp-sgd' (Kang et al. 2022, Algorithm 1). ``constant`` is the papers'
+    'pi-dbdp-erm' (the same, Algorithm 2) or 'pidp-sgd' (Kang et al. 2023, Algorithm 1). ``constant`` is the papers'
     open c and ``contribution_constant`` c' of 'pidp-sgd': both required. ``classes``: two, declared. Rows longer than 1
     are shrunk to the papers' unit ball; with ``bounds``, numbers are clipped to them and mapped onto [-1, 1]/sqrt(d)
     instead. ``hidden`` is as wide as the input, unless given.

@@ -1,187 +1,105 @@
-"""Recorded evidence: what audits measured for published algorithms, and how to measure it again.
+"""Recorded evidence: what published theorems promise, computed exactly where the law is known and measured by runs.
 
-``python -m tacit.audit.evidence`` measures and writes the JSON files beside this module; a status 'refuted' cites one
-of them. Settings were found in exploring runs (seed 1); with the settings fixed, what is recorded was measured once, on
-fresh runs (seed 2).
+One study a theorem, of the very mechanism that users import, inside the theorem's premises and with the paper's open
+constants as a table. ``python -m tacit.audit.evidence`` computes, runs, and writes the JSON files beside this module; a
+status 'refuted' cites one of them. ``python -m tacit.audit.evidence --page`` prints ``docs/audit-evidence.inc`` from
+them.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tacit._version import __version__
-from tacit.audit.pairs import Pair
-from tacit.audit.published import dbdp, dbdp_improving, input_perturbation, pidp_sgd
-from tacit.audit.result import AuditResult
-from tacit.audit.runner import audit
-from tacit.audit.subjects import Batched
+from tacit.audit.evidence import kang_2020a, kang_2020b_1, kang_2020b_2, kang_2023
+from tacit.audit.evidence.runs import CONFIDENCE, SEED
+from tacit.audit.evidence.text import number, table
 from tacit.checks import check
-from tacit.types import Array, Budget
 
 HERE = Path(__file__).parent
-CLAIM = Budget(1.0, 1e-4)
-CONSTANTS = (1.0, 2.0, 8.0)
 
 
 @dataclass(frozen=True)
-class Case:
-    """A published algorithm with its settings, the pair it is audited on, and what had to be read into the paper."""
+class Study:
+    """A theorem, how it is computed and measured, and how the result is written."""
 
     name: str
     paper: str
-    reading: str
-    train: Callable[..., Array]
-    options: dict[str, Any]
-    records: int
-    alone: bool
-    trials: int
-
-    def pair(self) -> Pair:
-        """Others at zero with balanced labels (noise on them cancels or is small), or all in another direction."""
-        n = self.records
-        if self.alone:
-            rows = np.vstack([np.tile([1.0, 0.0], (n - 1, 1)), [[0.0, 1.0]]])
-            labels = np.where(np.arange(n - 1) % 4 == 0, -1.0, 1.0)
-        else:
-            rows = np.zeros((n, 1))
-            rows[-1] = 1.0
-            labels = np.where(np.arange(n - 1) % 2 == 0, -1.0, 1.0)
-        return Pair.of((rows, np.append(labels, 1.0)), (rows, np.append(labels, -1.0)), "label of one record")
-
-    def measure(self, c: float, *, trials: int | None = None, seed: int = 1) -> AuditResult:
-        """Audit the algorithm with the paper's constant c at the common claim."""
-
-        def train(X: Array, y: Array, rng: np.random.Generator, count: int) -> Array:
-            return self.train(X, y, rng, count, epsilon=CLAIM.epsilon, delta=CLAIM.delta, c=c, **self.options)
-
-        subject = Batched(train, f"{self.name}, c = {c:g}")
-        return audit(subject, CLAIM, pairs=[self.pair()], trials=trials or self.trials, seed=seed)
+    verdict: str
+    measure: Callable[[int], dict[str, Any]]
+    markdown: Callable[[dict[str, Any]], str]
 
 
-_INDEPENDENT = "each record gets noise of its own; T = 10 full gradient steps of size 1, lambda = 0.01 = Delta, G = 1"
-_SHARED = "one noise vector for all records, as the proof of Theorem 1 reads; otherwise as with independent noise"
-_BATCH = (
-    "T = 1 step from theta_0 = 0 on sqrt(n) records, so that q = 1 over the batch size, as Theorem 1 asks; noise of "
-    "its own for each record"
-)
-_START = (
-    "theta~ is the exact minimiser, as the paper says; T_local = 10, R = 5, lambda = 0.01, step 1; the differing "
-    "record is alone in one direction"
-)
-_PIDP = (
-    "theta~ is the exact minimiser (not defined in the paper; so in its predecessor); T_local = 10, R = 1, c' = c, "
-    "epsilon and delta halved, lambda = 0.001, r = G/lambda = 1000, zeta the norm of the Hessian"
-)
-_PIDP_ZERO = _PIDP.replace(
-    "theta~ is the exact minimiser (not defined in the paper; so in its predecessor)",
-    "theta~ = 0, a start without data",
-)
-CASES: dict[str, Case] = {
-    case.name: case
-    for case in (
-        Case(
-            "kang-2020a-independent-1000",
-            "Kang et al. 2020a, Theorem 1",
-            _INDEPENDENT,
-            input_perturbation,
-            {},
-            1000,
-            False,
-            40_000,
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        Study(
+            "kang-2020a", "Kang et al. 2020a, Theorem 1",
+            "false for every c once n is large; with one draw of noise for all records, for every c at once",
+            kang_2020a.measure, kang_2020a.markdown,
         ),
-        Case(
-            "kang-2020a-independent-10000",
-            "Kang et al. 2020a, Theorem 1",
-            _INDEPENDENT,
-            input_perturbation,
-            {},
-            10_000,
-            False,
-            12_000,
+        Study(
+            "kang-2023", "Kang et al. 2023, Theorem 5", "false for all c and c' once n is large", kang_2023.measure,
+            kang_2023.markdown,
         ),
-        Case(
-            "kang-2020a-shared",
-            "Kang et al. 2020a, Theorem 1",
-            _SHARED,
-            input_perturbation,
-            {"noise": "shared"},
-            1001,
-            False,
-            40_000,
+        Study(
+            "kang-2020b-algorithm-1", "Kang et al. 2020b, Theorem 1",
+            "false for every c once delta is small; with one draw of noise for all records, for every c at once",
+            kang_2020b_1.measure, kang_2020b_1.markdown,
         ),
-        Case("kang-2020b-algorithm-1", "Kang et al. 2020b, Theorem 1", _BATCH, dbdp, {}, 90_000, False, 1_600_000),
-        Case("kang-2020b-algorithm-2", "Kang et al. 2020b, Theorem 2", _START, dbdp_improving, {}, 2000, True, 40_000),
-        Case(
-            "kang-2023", "Kang et al. 2023, Theorem 5", _PIDP, pidp_sgd, {"regularization": 0.001}, 2000, True, 40_000
-        ),
-        Case(
-            "kang-2023-zero",
-            "Kang et al. 2023, Theorem 5",
-            _PIDP_ZERO,
-            pidp_sgd,
-            {"start": "zero", "regularization": 0.001},
-            2000,
-            True,
-            200_000,
+        Study(
+            "kang-2020b-algorithm-2", "Kang et al. 2020b, Theorem 2", "false for every c and c₁", kang_2020b_2.measure,
+            kang_2020b_2.markdown,
         ),
     )
-}
+}  # fmt: skip
 
 
-def record(name: str, seed: int = 2) -> Path:
-    """Measure one case for every constant and write its file."""
-    check(name in CASES, f"Unknown case {name!r}. Known: {', '.join(CASES)}.")
-    case = CASES[name]
-    found = [{"c": c, **case.measure(c, seed=seed).to_dict()} for c in CONSTANTS]
+def record(name: str, seed: int = SEED) -> Path:
+    """Make one study and write its file."""
+    check(name in STUDIES, f"Unknown study {name!r}. Known: {', '.join(STUDIES)}.")
+    study, start = STUDIES[name], time.perf_counter()
+    found = study.measure(seed)
     data = {
-        "format": "tacit-evidence",
-        "case": name,
-        "paper": case.paper,
-        "reading": case.reading,
-        "records": case.records,
-        "version": __version__,
-        "date": datetime.date.today().isoformat(),
-        "audits": found,
-    }
+        "format": "tacit-evidence-2", "study": name, "theorem": study.paper, "version": __version__,
+        "date": datetime.date.today().isoformat(), "seed": seed, "confidence": CONFIDENCE,
+        "seconds": round(time.perf_counter() - start), **found,
+    }  # fmt: skip
     path = HERE / f"{name}.json"
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 
 
 def load(name: str) -> dict[str, Any]:
-    """The recorded evidence of a case."""
-    check(name in CASES, f"Unknown case {name!r}. Known: {', '.join(CASES)}.")
+    """The recorded study."""
+    check(name in STUDIES, f"Unknown study {name!r}. Known: {', '.join(STUDIES)}.")
     data: dict[str, Any] = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
     return data
 
 
-def refuted(name: str) -> tuple[float, ...]:
-    """The constants c for which the recorded evidence exceeds the claim."""
-    return tuple(entry["c"] for entry in load(name)["audits"] if entry["verdict"] == "violated")
+def _summary() -> list[str]:
+    rows = []
+    for study in STUDIES.values():
+        data = load(study.name)
+        best = max(data["runs"], key=lambda row: float(row["epsilon"]))
+        claim = f"({data['claim'][0]:g}, {data['claim'][1]:g})"
+        runs = f"{best['hits']:,} against {best['false']:,} of {best['trials']:,}"
+        rows.append([study.paper, claim, f"{number(best['epsilon'])} ({runs})", study.verdict])
+    return table(["theorem", "claimed", "runs show at least", "which constants (proofs on the pages)"], rows)
 
 
 def markdown() -> str:
-    """The recorded evidence as the table of the documentation."""
-    lines = [
-        "| algorithm | n | " + " | ".join(f"c = {c:g}" for c in CONSTANTS) + " | could show | reading |",
-        "| --- | --- " + "| --- " * len(CONSTANTS) + "| --- | --- |",
-    ]
-    for name in CASES:
-        data = load(name)
-        cells = [
-            f"**≥ {entry['epsilon']:.2f}**" if entry["verdict"] == "violated" else f"≥ {entry['epsilon']:.2f}"
-            for entry in data["audits"]
-        ]
-        most = max(entry["ceiling"] for entry in data["audits"])
-        bounds = " | ".join(cells)
-        lines.append(
-            f"| {data['paper']} (`{name}`) | {data['records']:,} | {bounds} | {most:.1f} | {data['reading']} |"
-        )
-    return "\n".join(lines) + "\n"
+    """All recorded studies as the include file of the documentation, a comment before each part."""
+    parts = [["<!-- summary -->", *_summary()]]
+    for study in STUDIES.values():
+        data = load(study.name)
+        made = f"Recorded {data['date']}, version {data['version']}, seed {data['seed']}, confidence of runs 99.9%."
+        parts.append([f"<!-- {study.name} -->", study.markdown(data), "", made])
+    parts.append(["<!-- end -->"])
+    return "\n\n".join("\n".join([part[0], "", *part[1:]]).rstrip() for part in parts) + "\n"

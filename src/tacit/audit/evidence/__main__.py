@@ -1,13 +1,19 @@
-"""Measure all evidence again: ``python -m tacit.audit.evidence [case ...]``."""
+"""Make all studies again: ``python -m tacit.audit.evidence [study ...]``, or print the page with ``--page``."""
 
 from __future__ import annotations
 
 import sys
 
-from tacit.audit.evidence import CASES, load, record
+from tacit.audit.evidence import STUDIES, load, markdown, record
 
-for name in sys.argv[1:] or CASES:
-    record(name)
-    for entry in load(name)["audits"]:
-        found = f"epsilon >= {entry['epsilon']:.3g} (could show {entry['ceiling']:.3g}): {entry['verdict']}"
-        print(f"{name}, c = {entry['c']:g}: {found}", flush=True)
+names = sys.argv[1:]
+if names == ["--page"]:
+    sys.stdout.write(markdown())
+else:
+    for name in names or STUDIES:
+        record(name)
+        data = load(name)
+        print(f"{data['theorem']}, {data['seconds']} s", flush=True)
+        for row in data["runs"]:
+            counts = f"{row['hits']} against {row['false']} of {row['trials']}"
+            print(f"  c = {row['c']:g}: {counts}, epsilon >= {row['epsilon']:.3g}", flush=True)
