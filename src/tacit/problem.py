@@ -137,12 +137,12 @@ class Records:
             norms=self.norms[rows],
         )
 
-    def blocks(self) -> Iterator[tuple[Any, slice]]:
-        """Consecutive row blocks as views, with their positions."""
-        step = block_rows(self.features)
+    def blocks(self, rows: int = 0) -> Iterator[tuple[Any, slice]]:
+        """Consecutive row blocks as views, with their positions; of ``rows`` rows, or of as many as stay in cache."""
+        step = rows or block_rows(self.features)
         for start in range(0, self.count, step):
-            rows = slice(start, min(start + step, self.count))
-            yield (_csr_rows(self.matrix, rows) if sparse.issparse(self.matrix) else self.matrix[rows]), rows
+            at = slice(start, min(start + step, self.count))
+            yield (_csr_rows(self.matrix, at) if sparse.issparse(self.matrix) else self.matrix[at]), at
 
     def predict(self, block: Any, rows: slice, weights: Array) -> Array:
         """Design rows times weights."""
