@@ -26,9 +26,9 @@ from tacit.checks import check, check_positive
 from tacit.types import Array
 
 MARGIN = 32.0
-"""The largest margin a. ``a - y z`` is rounded by at most ``(a + |z|)`` ulps, which changes a slope by a quarter of
-that; rounding bounds (:func:`tacit.problem.rounding_slack`) hold ``(d + 8)(1 + 1/4) >= 11`` ulps for the constant part,
-so a may be up to 44. From 32 on slopes at 0 are 1 to within 1e-14: a larger margin is of no use."""
+"""The largest margin a. ``a - y z`` is rounded by at most ``a + |z|`` ulps, which changes a slope by a quarter of that:
+for a = 32 by 8 of the 64 ulps that rounding bounds hold for the evaluation of a slope
+(:func:`tacit.problem.rounding_slack`). A larger one is of no use: the slope at 0 is 1 to within 1e-14 from there on."""
 
 
 def check_margin(margin: float) -> None:

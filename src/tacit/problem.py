@@ -72,15 +72,15 @@ def _root(facts: Facts) -> float:
     return math.sqrt(facts.size / facts.models)
 
 
-def minimum_slack(facts: Facts, strong: float, linear: float = 0.0) -> float:
-    """:func:`rounding_slack` at the minimiser, for a linear term of norm at most ``linear``.
+def minimum_reach(facts: Facts, strong: float, linear: float = 0.0) -> float:
+    """The norm that a minimiser has at most, for a linear term of norm at most ``linear``: public.
 
     The objective there is at most its value at zero, n times the loss at zero; losses are not negative. So
     ``Lambda/2 ||w||^2 - linear ||w|| <= n loss(0)``, and ||w|| is at most ``sqrt(2 n loss(0) / Lambda) + 2 linear /
     Lambda``; G / Lambda is added for the point where the solver stops.
     """
     height = 2 * (facts.records + 1) * facts.loss.at_zero / strong
-    return rounding_slack(facts, math.sqrt(height) + (2 * linear + facts.gradient) / strong)
+    return math.sqrt(height) + (2 * linear + facts.gradient) / strong
 
 
 @dataclass(frozen=True)

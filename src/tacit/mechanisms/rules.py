@@ -68,13 +68,13 @@ def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     At small epsilon the determinant then costs next to nothing (its share vanishes altogether from Lambda = R^2/epsilon
     on, for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty. Never below
     ``n (d / 1.6e11)^(2/3)``, about 1e-6 of n: the rounding of a minimum that is less curved would take a noise to hide
-    that shows, for it grows as ``d (n / Lambda)^(3/2)``, and sqrt(d) times that for the sphere's noise. Nor below what
-    a minimum can be certified with.
+    that shows, for it grows as ``d (n / Lambda)^(3/2)``, and 1.25 sqrt(d) times that for the sphere's noise. Nor below
+    what a minimum can be certified with.
     """
     factor = 1.25 if budget.adjacency == "add-remove" else 2.5
     epsilon = min(budget.epsilon, 50.0)
     steep = max(1.0, 4 * facts.loss.trace * facts.models)
-    wide = math.pow(facts.features, 1.5 if noise == "sphere" else 1.0)
+    wide = 1.25 * math.pow(facts.features, 1.5) if noise == "sphere" else facts.features
     least = facts.records * math.pow(wide / 1.6e11, 2 / 3)
     chosen = max(factor * steep / (epsilon * (1 + epsilon)), least) * facts.radius**2
     return max(chosen, least_regularization(facts))

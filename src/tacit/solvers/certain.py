@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.checks import refuse
-from tacit.problem import Problem, minimum_slack
+from tacit.problem import Problem, minimum_reach
 from tacit.solvers.accelerated import Accelerated, largest_condition
-from tacit.solvers.centre import Centre, linear_rounding
+from tacit.solvers.centre import Centre, gradient_rounding, linear_rounding
 from tacit.solvers.newton import Newton
 from tacit.solvers.searched import Searched
 from tacit.types import Array, Facts
@@ -53,7 +53,7 @@ def solver_slack(facts: Facts, strong: float, linear: float = 0.0) -> float:
 
     Five times the rounding of one gradient at the minimum, and that of adding the linear term.
     """
-    rounding = 0.5 * minimum_slack(facts, strong, linear) * facts.gradient
+    rounding = gradient_rounding(facts, minimum_reach(facts, strong, linear))
     return ROUNDINGS * rounding + math.sqrt(facts.models) * linear_rounding(linear)
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from tacit.problem import Problem, block_rows, rounding_slack
-from tacit.solvers.centre import gap_at, linear_rounding
+from tacit.problem import Problem, block_rows
+from tacit.solvers.centre import gap_at, gradient_rounding, linear_rounding
 from tacit.types import Array, Solution
 
 DENSE_FEATURES = 1500
@@ -93,7 +93,7 @@ class Newton:
             best = np.minimum(best, norms)
             going = going[moved & (norms[going] > self.tolerance)]
         reach = np.linalg.norm(weights, axis=0)
-        rounding = np.array([0.5 * rounding_slack(one, float(size)) * one.gradient for size in reach])
+        rounding = np.array([gradient_rounding(one, float(size)) for size in reach])
         if problem.linear is not None:
             rounding += [linear_rounding(float(size)) for size in np.linalg.norm(problem.linear, axis=0)]
         return weights, norms + rounding, step

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from tacit.problem import Problem
 from tacit.solvers.centre import Centre
@@ -38,19 +37,24 @@ class Searched:
             direction = -_direction(problem, centre)
             if not float((centre.gradient * direction).sum()) < 0:  # rounding has left no descent in it
                 break
-            centre = Centre(problem, centre.weights + centre.best_size(direction) * direction)
+            following = centre.weights + centre.best_size(direction) * direction
+            if np.array_equal(following, centre.weights):
+                break
+            centre = Centre(problem, following)
             best = centre if centre.gap < best.gap else best
         return Solution(best.weights, best.gap, step)
 
 
 def _direction(problem: Problem, centre: Centre) -> Array:
     if problem.loss.coupled and centre.weights.size <= COUPLED_SIZE:
-        hessian = coupled_hessian(problem, centre.weights)
-        return np.asarray(cho_solve(cho_factor(hessian), centre.gradient.ravel()).reshape(centre.weights.shape))
-    dense = not problem.loss.coupled and problem.records.features <= DENSE_FEATURES
-    hessian_or_none = derivatives(problem, centre.weights, dense)[1]
-    goal = 0.1 * centre.gap / max(float(np.linalg.norm(centre.gradient)), 1e-300)
-    return newton_direction(problem, centre.weights, centre.gradient, hessian_or_none, goal)
+        hessian: Array | None = coupled_hessian(problem, centre.weights)
+    else:
+        dense = not problem.loss.coupled and problem.records.features <= DENSE_FEATURES
+        hessian = derivatives(problem, centre.weights, dense)[1]
+    if hessian is None:
+        return newton_direction(problem, centre.weights, centre.gradient, None, 0.1)
+    flat = newton_direction(problem, centre.weights, centre.gradient.reshape(-1, 1), hessian, 0.0)
+    return flat.reshape(centre.weights.shape)
 
 
 def coupled_hessian(problem: Problem, weights: Array) -> Array:
