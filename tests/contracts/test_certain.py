@@ -251,7 +251,7 @@ def test_the_proven_descent_takes_over_where_the_others_stop(loss, thin, rng, mo
     strong = 90 * plain.facts.curvature / 1e4
     full = replace(plain, regularization=strong, linear=random_weights(plain, rng, 3.0))
     slack = solver_slack(plain.facts, strong, float(np.linalg.norm(full.linear)))
-    assert assert_certified(full, 3e-7, slack).passes > 100
+    assert assert_certified(full, 3e-7, slack).passes > 20
 
 
 def test_columns_are_certified_each(rng, monkeypatch):

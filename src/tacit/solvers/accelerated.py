@@ -52,11 +52,11 @@ def steps_bound(condition: float, factor: float) -> int:
 def passes_bound(facts: Facts, condition: float, fall: float) -> int:
     """Passes over the records, at most, until the gradient norm is at 1/``fall`` of the first, or at its rounding.
 
-    The centre moves ``log(fall) / log(1 / (rho + 1/16))`` times, once more for the last part, and each time takes
-    :func:`steps_bound` steps, a look every :data:`LOOK`, and a few passes for the centre itself.
+    A centre multiplies it by 1/2, or by 4/3 rho where that is less, and takes :func:`steps_bound` steps, a look every
+    :data:`LOOK`, and a few passes for itself.
     """
     factor = reduction(facts, condition)
-    centres = math.ceil(math.log(max(fall, 1.0)) / -math.log(factor + 1 / 16)) + 1
+    centres = math.ceil(math.log(max(fall, 1.0)) / -math.log(min(0.5, 4 / 3 * factor))) + 1
     steps = steps_bound(condition, factor)
     return centres * (steps + steps // LOOK + 4)
 

@@ -24,7 +24,7 @@ QUICK = 60
 """Ordinary Newton steps: several times as many as ordinary records take."""
 CONDITION = 1e8
 """The most that n records can curve the objective, over what the regulariser curves it at least: a limit on the passes
-of accelerated descent, a few million at worst. :func:`largest_condition`, from rounding, may be lower."""
+of accelerated descent, seven million for a few hundred records. :func:`largest_condition`, from rounding, may be lower."""
 ROUNDINGS = 5
 """How many times the rounding of one gradient the certificate allows for: 1 for the rounding itself, 4 so that
 refinement, which leaves ``gradient <= gradient/2 + 2 roundings`` a centre, gets there."""

@@ -8,6 +8,7 @@ steps where ordinary Newton steps need thousands. There is no bound on their num
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,8 +69,10 @@ def coupled_hessian(problem: Problem, weights: Array) -> Array:
             unit = np.zeros_like(z)
             unit[:, j] = 1.0
             curves = problem.loss.curve(z, y, unit)
-            for i in range(outputs):
+            for i in range(j + 1):
                 total[:, i, :, j] += records.hessian(block, rows, curves[:, i])
+    for i, j in itertools.combinations(range(outputs), 2):
+        total[:, j, :, i] = total[:, i, :, j]
     hessian = total.reshape(weights.size, weights.size)
     hessian[np.diag_indices(weights.size)] += problem.regularization
-    return 0.5 * (hessian + hessian.T)
+    return hessian
