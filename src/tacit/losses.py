@@ -2,6 +2,10 @@
 
 Scalar losses treat the columns of z independently. Labels of classifiers are -1 and +1; softmax takes class numbers.
 
+Each loss has a ``change``: the slope at z + u less the slope at z, with an error of a few ulps of *u*, however small u
+is next to z. The difference of two computed slopes has an error of ulps of the slopes themselves. A solver that works
+with changes is not stopped by the rounding of the scores.
+
 | loss | slope at most | curvature at most | trace |
 | --- | --- | --- | --- |
 | Logistic | 1 | 1/4 | 1/4 |
@@ -16,10 +20,26 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import expit, logsumexp, softmax
 
 from tacit.checks import check, check_positive
 from tacit.types import Array
+
+MARGIN = 32.0
+"""The largest margin a. ``a - y z`` is rounded by at most ``a + |z|`` ulps, which changes a slope by a quarter of that:
+for a = 32 by 8 of the 64 ulps that rounding bounds hold for the evaluation of a slope
+(:func:`tacit.problem.rounding_slack`). A larger one is of no use: the slope at 0 is 1 to within 1e-14 from there on."""
+
+
+def check_margin(margin: float) -> None:
+    """Raise unless the margin is one that rounding bounds allow."""
+    check(0 <= margin <= MARGIN, f"Expected 0 <= margin={margin} <= {MARGIN:g}.")
+
+
+def _cut_change(at: Array, step: Array, low: float, high: float) -> Array:
+    """``clip(at + step, low, high) - clip(at, low, high)``; the error is at most two ulps of ``step``."""
+    inside = np.clip(at, low, high)
+    return np.asarray(np.clip(step + (at - inside), low - inside, high - inside))
 
 
 @dataclass(frozen=True)
@@ -61,7 +81,7 @@ class Logistic(_Scalar):
     geometry: str = "logistic"
 
     def __post_init__(self) -> None:
-        check(0 <= self.margin < math.inf, f"Expected margin={self.margin} >= 0 and finite.")
+        check_margin(self.margin)
 
     @property
     def lipschitz(self) -> float:
@@ -92,6 +112,12 @@ class Logistic(_Scalar):
         """Second derivative times u."""
         s = self._short(z, y)
         return np.asarray(s * (1.0 - s) * u)
+
+    def change(self, z: Array, y: Array, u: Array) -> Array:
+        """``s(t + r) - s(t) = (1 - e^-r) s(t + r) (1 - s(t))`` with t = margin - y z and r = -y u, both signs of r."""
+        t, r = self.margin - y * z, -y * u
+        low, high = np.minimum(t, t + r), np.maximum(t, t + r)
+        return np.asarray(-y * np.sign(r) * -np.expm1(-np.abs(r)) * expit(high) * expit(-low))
 
     def _short(self, z: Array, y: Array) -> Array:
         """``s = 1 / (1 + e^(y z - margin))`` in place, by numpy's vectorised exp; where that overflows, 0."""
@@ -147,6 +173,11 @@ class HuberHinge(_Scalar):
         """Second derivative times u."""
         return np.asarray(np.where(np.abs(1.0 - y * z) <= self.smoothing, self.smoothness, 0.0) * u)
 
+    def change(self, z: Array, y: Array, u: Array) -> Array:
+        """The slope at z + u less that at z."""
+        width = 2.0 * self.smoothing
+        return np.asarray(-y * _cut_change((1.0 + self.smoothing - y * z) / width, -y * u / width, 0.0, 1.0))
+
 
 @dataclass(frozen=True)
 class Squared(_Scalar):
@@ -193,6 +224,10 @@ class Squared(_Scalar):
         """Second derivative times u."""
         return np.asarray(np.where(np.abs(z) <= self.bound, 1.0, 0.0) * u)
 
+    def change(self, z: Array, y: Array, u: Array) -> Array:
+        """The slope at z + u less that at z."""
+        return _cut_change(z, u, -self.bound, self.bound)
+
 
 @dataclass(frozen=True)
 class Softmax:
@@ -210,7 +245,7 @@ class Softmax:
 
     def __post_init__(self) -> None:
         check(self.classes >= 2, f"Expected classes={self.classes} >= 2.")
-        check(0 <= self.margin < math.inf, f"Expected margin={self.margin} >= 0 and finite.")
+        check_margin(self.margin)
 
     def _lowered(self, z: Array, y: Array) -> Array:
         lowered = z.copy()
@@ -263,6 +298,20 @@ class Softmax:
         """Second derivative of each row times the rows of u."""
         p = softmax(self._lowered(z, y), axis=1)
         return np.asarray(p * (u - (p * u).sum(axis=1, keepdims=True)))
+
+    def change(self, z: Array, y: Array, u: Array) -> Array:
+        """With q = e^u - 1 (u shifted to a largest entry of 0): ``p (q - <p, q>) / (1 + <p, q>)``.
+
+        That is exact for small u; where u spans more than 1, the difference of the two slopes has an error of ulps of u
+        anyway.
+        """
+        z = self._lowered(z, y)
+        z, u = z - z.max(axis=1, keepdims=True), u - u.max(axis=1, keepdims=True)
+        p, q = softmax(z, axis=1), np.expm1(u)
+        moved = (p * q).sum(axis=1, keepdims=True)
+        wide = u.min(axis=1, keepdims=True) < -1.0
+        near = p * (q - moved) / np.where(wide, 1.0, 1.0 + moved)
+        return np.asarray(np.where(wide, softmax(z + u, axis=1) - p, near))
 
 
 def probabilities(scores: Array, margin: float) -> Array:

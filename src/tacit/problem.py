@@ -72,15 +72,15 @@ def _root(facts: Facts) -> float:
     return math.sqrt(facts.size / facts.models)
 
 
-def minimum_slack(facts: Facts, strong: float, linear: float = 0.0) -> float:
-    """:func:`rounding_slack` at the minimiser, for a linear term of norm at most ``linear``.
+def minimum_reach(facts: Facts, strong: float, linear: float = 0.0) -> float:
+    """The norm that a minimiser has at most, for a linear term of norm at most ``linear``: public.
 
     The objective there is at most its value at zero, n times the loss at zero; losses are not negative. So
     ``Lambda/2 ||w||^2 - linear ||w|| <= n loss(0)``, and ||w|| is at most ``sqrt(2 n loss(0) / Lambda) + 2 linear /
     Lambda``; G / Lambda is added for the point where the solver stops.
     """
     height = 2 * (facts.records + 1) * facts.loss.at_zero / strong
-    return rounding_slack(facts, math.sqrt(height) + (2 * linear + facts.gradient) / strong)
+    return math.sqrt(height) + (2 * linear + facts.gradient) / strong
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,12 @@ class Records:
             norms=self.norms[rows],
         )
 
-    def blocks(self) -> Iterator[tuple[Any, slice]]:
-        """Consecutive row blocks as views, with their positions."""
-        step = block_rows(self.features)
+    def blocks(self, rows: int = 0) -> Iterator[tuple[Any, slice]]:
+        """Consecutive row blocks as views, with their positions; of ``rows`` rows, or of as many as stay in cache."""
+        step = rows or block_rows(self.features)
         for start in range(0, self.count, step):
-            rows = slice(start, min(start + step, self.count))
-            yield (_csr_rows(self.matrix, rows) if sparse.issparse(self.matrix) else self.matrix[rows]), rows
+            at = slice(start, min(start + step, self.count))
+            yield (_csr_rows(self.matrix, at) if sparse.issparse(self.matrix) else self.matrix[at]), at
 
     def predict(self, block: Any, rows: slice, weights: Array) -> Array:
         """Design rows times weights."""

@@ -102,6 +102,9 @@ class Loss(Protocol):
     def curve(self, z: Array, y: Array, u: Array) -> Array:
         """Second derivative applied to u, in the shape of z."""
 
+    def change(self, z: Array, y: Array, u: Array) -> Array:
+        """The slope at z + u less that at z, with an error of ulps of u, however small u is next to z."""
+
 
 @dataclass(frozen=True)
 class Facts:

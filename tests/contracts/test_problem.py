@@ -11,7 +11,7 @@ from scipy import sparse
 
 import tacit.problem
 from tacit.losses import HuberHinge, Logistic, Squared
-from tacit.problem import Problem, Records, largest_weight, minimum_slack, rounding_slack, steps_slack
+from tacit.problem import Problem, Records, largest_weight, minimum_reach, rounding_slack, steps_slack
 from tacit.solvers.newton import Newton
 
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=label)
@@ -205,8 +205,7 @@ def test_a_minimiser_is_within_the_reach_that_its_slack_is_for(loss, rng):
         plain = problem_of(X, targets_of(loss, 60, rng), loss, intercept=0.5, outputs=outputs_of(loss))
         linear = random_weights(plain, rng, noise)
         solution = Newton(1e-7).solve(replace(plain, regularization=strong, linear=linear))
-        own = rounding_slack(plain.facts, float(np.linalg.norm(solution.weights)))
-        assert own <= minimum_slack(plain.facts, strong, float(np.linalg.norm(linear)))
+        assert np.linalg.norm(solution.weights) <= minimum_reach(plain.facts, strong, float(np.linalg.norm(linear)))
 
 
 def test_column_is_one_of_several_models(rng):

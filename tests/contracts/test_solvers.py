@@ -6,17 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from instances import LOSSES, MAIN_LOSSES, label, outputs_of, random_problem, random_weights, targets_of
+from instances import LOSSES, MAIN_LOSSES, label, random_problem, random_weights, targets_of
 from oracles import problem_of
 from scipy import sparse
 
 import tacit.solvers.newton
-from tacit.checks import PrivacyError
 from tacit.losses import HuberHinge, Logistic
-from tacit.mechanisms import METHODS, ObjectivePerturbation, Output
-from tacit.mechanisms.output import CONDITION, certified, check_certifiable
+from tacit.mechanisms import METHODS
 from tacit.noise import SeededSource
-from tacit.problem import Problem, Records, largest_weight, minimum_slack, rounding_slack
+from tacit.problem import Problem, Records, largest_weight, rounding_slack
 from tacit.solvers.descent import Descent
 from tacit.solvers.newton import Newton
 from tacit.types import Budget
@@ -157,43 +155,6 @@ def test_descent_against_a_reference(steps, rng):
         expected = reference_descent(descent, gradient, np.zeros((3, 2)))
         np.testing.assert_allclose(solution.weights, expected, atol=1e-14)
         assert np.linalg.norm(solution.weights) <= radius * (1 + 1e-12)
-
-
-def hard_rows(rng):
-    """Rows that make a solve hard: separable, all alike, tiny, clipped from huge, one odd among many, two columns
-    alike."""
-    plain = rng.normal(size=(200, 3))
-    return {
-        "separable": plain + 3 * np.sign(plain[:, :1]), "alike": np.tile(plain[:1], (200, 1)), "tiny": 1e-6 * plain,
-        "huge": 1e6 * plain, "odd": np.vstack([np.tile(plain[:1], (199, 1)), -1e3 * plain[1:2]]),
-        "columns": plain[:, [0, 0, 1]],
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=label)
-@pytest.mark.parametrize("noise", [0.0, 0.1, 5.0])
-def test_the_solver_reaches_its_certificate_at_the_weakest_regulariser(loss, noise, rng):
-    """Zeros would be returned otherwise, on one neighbour and perhaps not on the other."""
-    for name, rows in hard_rows(rng).items():
-        plain = problem_of(rows, targets_of(loss, 200, rng), loss, intercept=0.5, outputs=outputs_of(loss))
-        facts = plain.facts
-        strong = facts.records * facts.curvature / CONDITION
-        check_certifiable(facts, strong)
-        linear = random_weights(plain, rng, noise)
-        full = replace(plain, regularization=strong, linear=linear)
-        slack = minimum_slack(facts, strong, float(np.linalg.norm(linear))) * facts.gradient
-        tau = 1e-7 * max(noise, facts.gradient)
-        weights = certified(full, tau, slack)
-        assert np.linalg.norm(full.gradient(weights)) <= tau + slack, name  # so these are not zeros out of need
-
-
-def test_a_regulariser_below_that_is_refused():
-    facts = problem_of(np.ones((200, 3)), np.ones(200), HuberHinge(), intercept=0.5).facts
-    with pytest.raises(PrivacyError, match="regularization >="):
-        check_certifiable(facts, 0.99 * facts.records * facts.curvature / CONDITION)
-    for mechanism in (ObjectivePerturbation(), Output()):
-        with pytest.raises(PrivacyError, match="regularization >="):
-            mechanism.calibrate(Budget(25.0, 1e-6), facts, 1e-10, "proven")
 
 
 @pytest.mark.parametrize("method", ["gradient", "dp-sgd", "dp-svrg"])

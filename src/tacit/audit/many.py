@@ -28,8 +28,8 @@ from tacit.noise import SeededSource, Source, choose, gaussian, grid, release, u
 from tacit.normals import Whole
 from tacit.problem import Problem, Records
 from tacit.smoothing import coefficients
+from tacit.solvers.certain import solve_columns
 from tacit.solvers.descent import Descent
-from tacit.solvers.newton import Newton
 from tacit.types import Array, Solution
 
 NUMBERS, STEP_NUMBERS = 1 << 19, 1 << 15
@@ -110,14 +110,11 @@ def _steps(source: Source, size: int, trials: int, noise: Noise, scale: float) -
 
 
 def _objective(plan: ObjectivePlan, problem: Problem, trials: int, source: Source) -> Array:
-    """The steps of ``ObjectivePlan.run``, column by column: noise, a certified minimum (or zeros), the polishing
-    noise."""
+    """The steps of ``ObjectivePlan.run``, column by column: noise, a certified minimum, the polishing noise."""
     size = problem.records.features
     linear = plan.scale * unit_noise(source, size, trials, plan.noise)
     strong = replace(problem, regularization=plan.regularization, outputs=trials, linear=linear)
-    tau = TOLERANCE * plan.scale
-    weights, gaps, _ = Newton(tau).solve_columns(strong)
-    weights[:, gaps > tau + plan.slack] = 0.0
+    weights = solve_columns(strong, TOLERANCE * plan.scale, plan.slack).weights
     return release(weights, plan.polish_scale, _steps(source, size, trials, plan.noise, plan.polish_scale)).T
 
 

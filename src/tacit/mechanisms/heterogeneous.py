@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from tacit.checks import check, check_positive
 from tacit.events import Claimed, Event
 from tacit.influence.linear import Influence, design_rows, error_bound
-from tacit.mechanisms.output import certified
 from tacit.noise import Source, gaussian, uniform
 from tacit.problem import Problem
+from tacit.solvers.newton import Newton
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 LAMBDA = 0.01
@@ -190,7 +190,7 @@ class PiDbdpErmPlan:
         n, columns = problem.records.count, int(problem.records.matrix.shape[1])
         strong = replace(problem, regularization=self.regularization * n)
         tau = 1e-9 * problem.facts.gradient * math.sqrt(n)
-        weights = certified(strong, tau, math.inf)  # line 2: the exact minimiser
+        weights = Newton(tau).solve(strong).weights  # line 2: the exact minimiser
         inverse = _mean_hessian_inverse(strong, weights)
         noiseless, perturbed = 0, dict[int, Array]()
         for _ in range(self.rounds):

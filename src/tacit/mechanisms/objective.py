@@ -20,9 +20,10 @@ from tacit.calibrate import smallest_scale
 from tacit.checks import refuse
 from tacit.events import Event, Gaussian, Objective, Sensitivity, Sphere
 from tacit.mechanisms import rules
-from tacit.mechanisms.output import certified, check_certifiable
-from tacit.noise import Source, add_gaussian, add_sphere, gaussian, grid_slack, longest, sphere
-from tacit.problem import Problem, minimum_slack
+from tacit.mechanisms.output import certified
+from tacit.noise import Source, add_gaussian, add_sphere, draw_error, gaussian, grid_slack, longest, sphere
+from tacit.problem import Problem
+from tacit.solvers.certain import check_certifiable, solver_slack
 from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 TOLERANCE = 1e-7
@@ -94,10 +95,13 @@ class ObjectivePerturbation:
         share = POLISH if self.noise == "gaussian" and (facts.models == 1 or facts.loss.coupled) else POLISH_ADDED
 
         def slack(scale: float) -> float:  # of the gradient that certifies the minimum
-            return minimum_slack(facts, strong, scale * longest(facts.size, self.noise)) * facts.gradient
+            return solver_slack(facts, strong, scale * longest(facts.size, self.noise))
+
+        # The linear term in double precision, near the ideal draw; its product with the scale rounds as much again.
+        drawn = 2 * draw_error(facts.size, self.noise)
 
         def apart(scale: float) -> float:  # the points that the solver may stop at
-            return 2 * (TOLERANCE * scale + slack(scale)) / strong
+            return 2 * ((TOLERANCE + drawn) * scale + slack(scale)) / strong
 
         def polish(scale: float) -> float:
             return apart(scale) / (share * min(1.0, facts.gradient / scale))

@@ -23,9 +23,9 @@ from tacit.checks import refuse
 from tacit.events import Event, Gaussian, Sensitivity, Sphere
 from tacit.mechanisms import rules
 from tacit.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
-from tacit.problem import Problem, minimum_slack, rounding_slack
+from tacit.problem import Problem, rounding_slack
+from tacit.solvers.certain import check_certifiable, solve, solver_slack
 from tacit.solvers.descent import Descent
-from tacit.solvers.newton import Newton
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
@@ -45,7 +45,7 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True)
 class Minimum:
-    """The regularised minimiser, to a gradient norm of ``tolerance`` times G; zeros if the solver fails."""
+    """The regularised minimiser, to a certified gradient norm of ``tolerance`` times G."""
 
     regularization: float
     tolerance: float = 1e-6
@@ -53,43 +53,26 @@ class Minimum:
 
     def sensitivity(self, facts: Facts) -> Sensitivity:
         """``(G + 2 tau) / Lambda``, tau with the rounding of the gradient."""
-        slack = 2 * (self.tolerance + minimum_slack(facts, self.regularization))
-        return Sensitivity.of_record(facts.gradient / self.regularization).plus(
-            slack * facts.gradient / self.regularization
-        )
+        tau = self.tolerance * facts.gradient + solver_slack(facts, self.regularization)
+        return Sensitivity.of_record(facts.gradient / self.regularization).plus(2 * tau / self.regularization)
 
     def train(self, problem: Problem, source: Source) -> Array:
         """Minimise."""
         full, facts = replace(problem, regularization=self.regularization), problem.facts
-        return certified(
-            full, self.tolerance * facts.gradient, minimum_slack(facts, self.regularization) * facts.gradient
-        )
-
-
-CONDITION = 1e8
-"""The most that n records can curve the objective, over what the regulariser curves it at least."""
-
-
-def check_certifiable(facts: Facts, strong: float) -> None:
-    """Refuse a regulariser so weak that a solver in double precision might not reach the minimum.
-
-    Whether it does would depend on the records. Public: from n, beta and Lambda.
-    """
-    least = facts.records * facts.curvature / CONDITION
-    if strong < least:
-        refuse(
-            f"A minimum can be certified in double precision only with regularization >= {least / facts.records:.6g} "
-            "here; leave it out to have it chosen."
-        )
+        return certified(full, self.tolerance * facts.gradient, solver_slack(facts, self.regularization))
 
 
 def certified(problem: Problem, tau: float, slack: float) -> Array:
     """The minimiser to a certified gradient norm of tau, and ``slack`` for the rounding of the gradient.
 
-    Zeros, whatever the data, if that is not reached; :func:`check_certifiable` is why that is not seen.
+    Guarantee: what is returned is certified, whatever the records; only the time it takes depends on them. The proof,
+    for every Lambda that :func:`check_certifiable` admits, is on the docs' page "Output perturbation".
+
+    Edges: a linear term longer than the slack was computed for (probability 1e-28, for the sphere's noise) gets its own
+    slack, so that the solver ends then too.
     """
-    solution: Solution = Newton(tau).solve(problem)
-    return solution.weights if solution.gap <= tau + slack else problem.start()
+    linear = 0.0 if problem.linear is None else float(np.linalg.norm(problem.linear))
+    return solve(problem, tau, max(slack, solver_slack(problem.facts, problem.regularization, linear))).weights
 
 
 @dataclass(frozen=True)

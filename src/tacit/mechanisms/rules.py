@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tacit.accounting import gaussian_mu
 from tacit.mechanisms.samplers import Disjoint, Everyone, Sampler
 from tacit.smoothing import beta
+from tacit.solvers.certain import least_regularization
 from tacit.solvers.descent import Average, Descent, Schedule
 from tacit.types import Budget, Facts
 
@@ -46,9 +47,13 @@ def spread(budget: Budget, facts: Facts, noise: str = "gaussian") -> float:
 
 
 def output_strength(budget: Budget, facts: Facts, noise: str) -> float:
-    """Lambda that minimises ``(n beta / 2)(K / Lambda)^2 + (Lambda / 2) NORM^2``: noise against bias."""
+    """Lambda that minimises ``(n beta / 2)(K / Lambda)^2 + (Lambda / 2) NORM^2``: noise against bias.
+
+    Never below what a minimum can be certified with.
+    """
     noisy = spread(budget, facts, noise)
-    return max(1e-3, math.cbrt(2 * facts.records * facts.curvature * noisy**2 / NORM**2))
+    balance = math.cbrt(2 * facts.records * facts.curvature * noisy**2 / NORM**2)
+    return max(1e-3, balance, least_regularization(facts))
 
 
 def output_time(budget: Budget, facts: Facts) -> float:
@@ -63,14 +68,16 @@ def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     At small epsilon the determinant then costs next to nothing (its share vanishes altogether from Lambda = R^2/epsilon
     on, for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty. Never below
     ``n (d / 1.6e11)^(2/3)``, about 1e-6 of n: the rounding of a minimum that is less curved would take a noise to hide
-    that shows, for it grows as ``d (n / Lambda)^(3/2)``, and sqrt(d) times that for the sphere's noise.
+    that shows, for it grows as ``d (n / Lambda)^(3/2)``, and 1.25 sqrt(d) times that for the sphere's noise. Nor below
+    what a minimum can be certified with.
     """
     factor = 1.25 if budget.adjacency == "add-remove" else 2.5
     epsilon = min(budget.epsilon, 50.0)
     steep = max(1.0, 4 * facts.loss.trace * facts.models)
-    wide = math.pow(facts.features, 1.5 if noise == "sphere" else 1.0)
+    wide = 1.25 * math.pow(facts.features, 1.5) if noise == "sphere" else facts.features
     least = facts.records * math.pow(wide / 1.6e11, 2 / 3)
-    return max(factor * steep / (epsilon * (1 + epsilon)), least) * facts.radius**2
+    chosen = max(factor * steep / (epsilon * (1 + epsilon)), least) * facts.radius**2
+    return max(chosen, least_regularization(facts))
 
 
 def signal(budget: Budget, records: int, size: int) -> float:

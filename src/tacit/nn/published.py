@@ -60,6 +60,8 @@ class NetworkLoss:
         """As :meth:`value`."""
         self.value(z, y)
 
+    change = curve
+
 
 @dataclass(eq=False, repr=False)
 class PublishedMLPClassifier(NetworkFace):

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from tacit.problem import Problem, block_rows, rounding_slack
+from tacit.problem import Problem, block_rows
+from tacit.solvers.centre import gap_at, gradient_rounding, linear_rounding
 from tacit.types import Array, Solution
 
 DENSE_FEATURES = 1500
@@ -44,19 +45,19 @@ class Newton:
         if problem.loss.coupled or problem.outputs == 1:
             return self._solve_one(problem)
         inner = replace(self, tolerance=self.tolerance / math.sqrt(problem.outputs))
-        if problem.records.features <= TOGETHER_FEATURES:
-            together, gaps, steps = inner.solve_columns(problem)
-            return Solution(together, float(np.linalg.norm(gaps)), steps)
-        parts = [inner._solve_one(problem.column(j)) for j in range(problem.outputs)]
-        weights = np.hstack([part.weights for part in parts])
-        gap = math.hypot(*(part.gap for part in parts))
-        return Solution(weights, gap, max(part.steps for part in parts))
+        weights, gaps, steps = inner.solve_columns(problem)
+        return Solution(weights, float(np.linalg.norm(gaps)), steps)
 
     def solve_columns(self, problem: Problem) -> tuple[Array, Array, int]:
         """Minimise each of many independent models to ``tolerance``: the weights, the gap of each, the most steps.
 
-        The steps are those that each model would take by itself; every pass is a few matrix products for all of them.
+        The steps are those that each model would take by itself. With few features every pass is a few matrix products
+        for all of them.
         """
+        if problem.records.features > TOGETHER_FEATURES:
+            alone = [self._solve_one(problem.column(j)) for j in range(problem.outputs)]
+            together = np.hstack([part.weights for part in alone])
+            return together, np.array([part.gap for part in alone]), max(part.steps for part in alone)
         rows = min(problem.records.count, block_rows(problem.records.features))
         width = max(1, TOGETHER_NUMBERS // max(1, rows))
         starts = range(0, problem.outputs, width)
@@ -92,23 +93,25 @@ class Newton:
             best = np.minimum(best, norms)
             going = going[moved & (norms[going] > self.tolerance)]
         reach = np.linalg.norm(weights, axis=0)
-        rounding = np.array([0.5 * rounding_slack(one, float(size)) * one.gradient for size in reach])
+        rounding = np.array([gradient_rounding(one, float(size)) for size in reach])
+        if problem.linear is not None:
+            rounding += [linear_rounding(float(size)) for size in np.linalg.norm(problem.linear, axis=0)]
         return weights, norms + rounding, step
 
     def _solve_one(self, problem: Problem) -> Solution:
         weights = problem.start()
         dense = not problem.loss.coupled and problem.records.features <= DENSE_FEATURES
-        gradient, hessian = _derivatives(problem, weights, dense)
+        gradient, hessian = derivatives(problem, weights, dense)
         best = norm = float(np.linalg.norm(gradient))
         step = 0
         while norm > self.tolerance and step < self.steps:
             step += 1
-            direction = _direction(problem, weights, gradient, hessian, self.tolerance / norm)
+            direction = newton_direction(problem, weights, gradient, hessian, self.tolerance / norm)
             fall = float((gradient * direction).sum())
             size, accepted = 1.0, False
             while not accepted and size > 1e-20:  # a kink may be that near when Lambda is tiny
                 trial = weights - size * direction
-                trial_gradient, trial_hessian = _derivatives(problem, trial, dense)
+                trial_gradient, trial_hessian = derivatives(problem, trial, dense)
                 trial_norm = float(np.linalg.norm(trial_gradient))
                 accepted = (
                     float((trial_gradient * direction).sum()) >= 0
@@ -120,11 +123,11 @@ class Newton:
                 break
             weights, gradient, hessian, norm = trial, trial_gradient, trial_hessian, trial_norm
             best = min(best, norm)
-        rounding = 0.5 * rounding_slack(problem.facts, float(np.linalg.norm(weights))) * problem.facts.gradient
-        return Solution(weights, norm + rounding, step)
+        return Solution(weights, gap_at(problem, weights, norm), step)
 
 
-def _derivatives(problem: Problem, weights: Array, dense: bool) -> tuple[Array, Array | None]:
+def derivatives(problem: Problem, weights: Array, dense: bool) -> tuple[Array, Array | None]:
+    """The gradient, and the Hessian of one scalar model if it is to be formed."""
     return problem.gradient_and_hessian(weights) if dense else (problem.gradient(weights), None)
 
 
@@ -173,7 +176,7 @@ def _descends(problem: Problem, weights: Array, trial: Array, decrease: float) -
     return float(problem.value(trial).sum()) <= float(problem.value(weights).sum()) - decrease
 
 
-def _direction(problem: Problem, weights: Array, gradient: Array, hessian: Array | None, goal: float) -> Array:
+def newton_direction(problem: Problem, weights: Array, gradient: Array, hessian: Array | None, goal: float) -> Array:
     """The Newton direction: by Cholesky, or by conjugate gradients to a residual that shrinks with the gradient."""
     if hessian is not None:
         try:
