@@ -169,9 +169,8 @@ def test_bad_arguments_of_row_scales_get_a_sentence():
         row_scales(np.ones((1, 1)), 0)
     with pytest.raises(ValueError, match="two dimensions"):
         row_norms(np.ones(3))
-    with pytest.raises(ValueError, match="tocsr"):
-        row_norms(sparse.csc_array(np.eye(2)))
-    with pytest.raises(ValueError, match="hold numbers"):
+    np.testing.assert_array_equal(row_norms(sparse.csc_array(np.eye(2))), np.ones(2))
+    with pytest.raises(ValueError, match="Expected numbers in X"):
         row_norms(np.array([["a"]]))
 
 
