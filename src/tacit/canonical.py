@@ -50,7 +50,7 @@ def thin(X: Any) -> bool:
 
 
 def dense(X: Any) -> NDArray[Any]:
-    """A container that is not sparse as a C-contiguous array of any dimension: float32 where X is that, else float64."""
+    """A container that is not sparse as a C-contiguous array of any dimension: float32 where X is, else float64."""
     array = plain(X)
     with np.errstate(over="ignore"):  # beyond float64 it is infinity, which norms refuse
         return np.require(array, _stored(array.dtype), ["C", "A"])
@@ -61,6 +61,7 @@ def plain(X: Any) -> NDArray[Any]:
 
     Tables are read column by column, lists cell by cell: the type of one column, or of one cell, changes no other.
     """
+    check(not thin(X), "Expected a dense X here; call X.toarray().")
     array = _array(X)
     kind = array.dtype.kind
     check(kind != "c", "Complex data not supported. Expected real numbers.")
@@ -77,8 +78,8 @@ def column(y: Any, name: str = "y") -> Any:
     :func:`check_labels`.
     """
     _refuse_masks(y, name)
-    series = getattr(y, "ndim", None) == 1 or hasattr(y, "to_pylist")
-    return cells.exact(y) if series and hasattr(y, "__array__") and not isinstance(y, np.ma.MaskedArray) else y
+    series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # pandas and polars; pyarrow
+    return cells.exact(y) if series and not hasattr(y, "column_names") else y
 
 
 def check_labels(y: NDArray[Any]) -> None:
@@ -105,7 +106,8 @@ def _array(X: Any) -> NDArray[Any]:
 
 def _refuse_masks(values: Any, name: str) -> None:
     parts = values if isinstance(values, list | tuple) else [values]
-    check(not any(np.ma.is_masked(part) for part in parts), MASKED.format(name=name))
+    masked = any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts)
+    check(not masked, MASKED.format(name=name))
 
 
 def _columns(X: Any) -> list[Any] | None:
