@@ -104,7 +104,9 @@ def main() -> None:
     rows = []
     for name in FITTED:
         times = [min(run[name] for run in runs[source]) for source in sources]
-        rows.append([name, *(f"{seconds:.3f}" for seconds in times), *([f"{times[0] / times[-1]:.3f}"] * (len(times) > 1))])
+        rows.append(
+            [name, *(f"{seconds:.3f}" for seconds in times), *([f"{times[0] / times[-1]:.3f}"] * (len(times) > 1))]
+        )
     print(table(("container", "CPU seconds of a fit", *(["before", "ratio"] * (len(sources) > 1))), rows))
 
 

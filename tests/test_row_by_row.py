@@ -24,24 +24,34 @@ LISTED = (1, "2.5", "x", True, BIG + 1, BIG + 3, "007", "0.1", -3, "1e3")
 SCHEMA = Schema((Category("c", LISTED), Number("v", -2, 9, missing=True)), missing=("?", "-9"))
 PLAIN = Schema((Category("c", ("1", "x", "2.5", "true")), Number("v", 0, 1, missing=True)))
 CELLS = [
-    None, 0, 1, -3, 7, BIG, BIG + 1, BIG + 3, 2**63, -(2**62) - 1, 10**30, 0.1, 2.5, 1.0, -0.0, 1e16, 1e300, float("nan"),
-    float("inf"), True, False, "1", "1.0", "01", "2.50", "x", " x ", "true", "TRUE", "?", "-9", "", "007", "7", "1e3",
-    str(BIG + 1), f"{BIG + 1}.0", "nan", "0.10", Decimal("2.50"), Decimal("1"), b"x", np.float32(0.1), np.int8(1),
-    datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),
+    None, 0, 1, -3, 7, BIG, BIG + 1, BIG + 3, 2**63, -(2**62) - 1, 10**30, 0.1, 2.5, 1.0, -0.0, 1e16, 1e300,
+    float("nan"), float("inf"), True, False, "1", "1.0", "01", "2.50", "x", " x ", "true", "TRUE", "?", "-9", "", "007",
+    "7", "1e3", str(BIG + 1), f"{BIG + 1}.0", "nan", "0.10", Decimal("2.50"), Decimal("1"), b"x", np.float32(0.1),
+    np.int8(1), datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),
 ]  # fmt: skip
-TEXTS = ["", "1", "01", "1.0", "2.5", "2.50", "x", "true", "True", "FALSE", str(BIG + 1), "1e3", "-9", "007", "+7", "0.1",
-         "-0", ".5", "1.", "2020-01-01", "1e400", "abc", "NA", "inf"]  # fmt: skip
+TEXTS = [
+    "", "1", "01", "1.0", "2.5", "2.50", "x", "true", "True", "FALSE", str(BIG + 1), "1e3", "-9", "007", "+7", "0.1",
+    "-0", ".5", "1.", "2020-01-01", "1e400", "abc", "NA", "inf",
+]  # fmt: skip
 LIBRARIES = {
     "lists": lambda cells: {"c": cells, "v": cells},
     "pandas": lambda cells: pd.DataFrame({"c": cells, "v": cells}),
-    "pandas dtypes": lambda cells: pd.DataFrame({"c": cells, "v": cells}).convert_dtypes(),
-    "pandas arrow": lambda cells: pd.DataFrame({"c": cells, "v": cells}).convert_dtypes(dtype_backend="pyarrow"),
+    "pandas objects": lambda cells: pd.DataFrame({"c": cells, "v": cells}, dtype=object),
+    "pandas dtypes": lambda cells: _converted(cells, "numpy_nullable"),
+    "pandas arrow": lambda cells: _converted(cells, "pyarrow"),
     "pandas categories": lambda cells: pd.DataFrame({"c": pd.Categorical(cells), "v": pd.Categorical(cells)}),
     "polars": lambda cells: pl.DataFrame({"c": cells, "v": cells}),
     "pyarrow": lambda cells: pa.table({"c": cells, "v": cells}),
     "pyarrow chunks": lambda cells: _chunks(pa.array(cells)),
     "pyarrow dictionary": lambda cells: _chunks(pa.array(cells).dictionary_encode()),
 }
+
+
+def _converted(cells, backend):
+    """By pandas' own guess of types, which rounds whole numbers beyond 2**53 beside a null before Tacit sees them."""
+    if any(type(cell) in (int, float) and abs(cell) >= BIG for cell in cells):
+        raise OverflowError("left out")
+    return pd.DataFrame({"c": cells, "v": cells}, dtype=object).convert_dtypes(dtype_backend=backend)
 
 
 def _chunks(array):
@@ -59,8 +69,7 @@ def encoded(build, cells, schema):
     try:
         return schema.encode(table)
     except ValueError as error:
-        assert "Column" in str(error)
-        return None
+        return None if "Column" in str(error) else pytest.fail("a sentence about something else")
 
 
 def check_rows(build, cells, schema):
@@ -127,8 +136,7 @@ def test_plain_numbers_of_csv_files(tmp_path_factory, cells):
         try:
             return numbers(read_table(_written(path, as_csv(part))), ["v"])
         except ValueError as error:
-            assert "'v'" in str(error)
-            return None
+            return None if "'v'" in str(error) else pytest.fail("a sentence about something else")
 
     rows = [read([cell]) for cell in cells]
     whole = read(cells)
@@ -141,7 +149,7 @@ HOLDERS = {
     "Int64": lambda cells: pd.DataFrame({"c": pd.array(cells, dtype="Int64")}),
     "int64[pyarrow]": lambda cells: pd.DataFrame({"c": pd.array(cells, dtype="int64[pyarrow]")}),
     "categories": lambda cells: pd.DataFrame(
-        {"c": pd.Categorical(pd.array(cells, dtype="Int64"), categories=pd.Index([BIG + 1, BIG + 3], dtype="int64"))}
+        {"c": pd.Categorical(pd.array(cells, dtype="Int64"), categories=pd.Index(range(BIG, BIG + 4), dtype="int64"))}
     ),
     "objects": lambda cells: pd.DataFrame({"c": pd.Series(cells, dtype=object)}),
     "polars": lambda cells: pl.DataFrame({"c": cells}),
@@ -156,7 +164,7 @@ HOLDERS = {
 def test_whole_numbers_stay_apart_beside_a_missing_cell(holder, tmp_path):
     schema = Schema((Category("c", (BIG + 1, BIG + 3)),))
     rows = schema.encode(HOLDERS[holder]([BIG + 1, BIG + 3, None]))
-    np.testing.assert_array_equal(rows, np.eye(3))
+    np.testing.assert_array_equal(rows > 0.5, np.eye(3) > 0.5)
     np.testing.assert_array_equal(schema.encode(HOLDERS[holder]([BIG + 1, BIG + 3, BIG + 2])), rows)
     if holder == "pyarrow":
         pa.parquet.write_table(HOLDERS[holder]([BIG + 1, BIG + 3, None]), tmp_path / "t.parquet")
@@ -168,14 +176,14 @@ def test_floats_that_cannot_say_which_whole_number_they_were_are_refused():
     for table in (pd.DataFrame({"c": [BIG + 1, None]}), {"c": [float(BIG), None]}, {"c": np.array([float(BIG)])}):
         with pytest.raises(ValueError, match=r"Column 'c' has whole numbers of 2\*\*53 or more as floats"):
             schema.encode(table)
-        assert others.encode(table)[0].tolist() == [0.0, 0.0, 1.0]
-    assert schema.encode({"c": np.array([1.5, np.inf, np.nan])})[:, 2].all()
+        assert (others.encode(table)[0] > 0.5).tolist() == [False, False, True]
+    assert (schema.encode({"c": np.array([1.5, np.inf, np.nan])})[:, 2] > 0.5).all()
 
 
 def test_a_null_in_a_dictionary_is_missing():
     """NumPy's reading of pyarrow's dictionaries in chunks gives a null the value of another cell."""
-    cells = exact(pa.chunked_array([pa.array([7, None]).dictionary_encode()]))
-    assert cells.tolist() == [7, None]
+    column = pa.chunked_array([pa.array([7, None, 8]).dictionary_encode()])
+    np.testing.assert_array_equal(exact(column), [7.0, np.nan, 8.0])
 
 
 @pytest.mark.parametrize(
@@ -183,7 +191,8 @@ def test_a_null_in_a_dictionary_is_missing():
     [
         ([1, 1.0, "1", "1.0", "01", "+1", "1e0", " 1 ", np.int8(1), Decimal("1.00"), b"1"], "1"),
         ([2.5, "2.5", "2.50", "25e-1", Decimal("2.500"), np.float32(2.5)], "2.5"), ([0, -0.0, "-0", "0.0", ".0"], "0"),
-        ([True, "True", "true", "TRUE", np.bool_(True)], "True"), ([BIG + 1, str(BIG + 1), f"{BIG + 1}.0"], str(BIG + 1)),
+        ([True, "True", "true", "TRUE", np.bool_(True)], "True"),
+        ([BIG + 1, str(BIG + 1), f"{BIG + 1}.0"], str(BIG + 1)),
         ([None, float("nan"), "", pd.NA], ""), (["1_0"], "1_0"), (["x"], "x"), (["1e9999"], "1e9999"),
         (["9" * 5000], "9" * 5000), ([10**30, "1e30"], str(10**30)),
     ],

@@ -11,6 +11,7 @@ pass this door, and are refused where norms are taken. No sentence quotes a numb
 
 from __future__ import annotations
 
+import decimal
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def _parsed(array: NDArray[Any]) -> Array:
 def _strange(cell: Any) -> bool:
     """Whether a cell without a number is something else than missing."""
     missing = cell is None or isinstance(cell, str | bytes | float | np.floating) or type(cell).__name__ == "NAType"
-    return not missing and cell is not np.ma.masked and bool(getattr(cell, "is_nan", lambda: False)()) is False
+    return not missing and cell is not np.ma.masked and not isinstance(cell, decimal.Decimal)
 
 
 def _canonical_csr(X: Any) -> Any:

@@ -25,6 +25,7 @@ _NUMERIC = (str, bytes, int, float, Decimal, Fraction, np.integer, np.floating, 
 _WHOLE = re.compile(r"([+-]?\d+)\.0*")
 _NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _LONGEST_NUMERAL = 400
+_WIDE = ("Int128", "UInt128")
 _TRUTHS = {"true": "True", "TRUE": "True", "True": "True", "false": "False", "FALSE": "False", "False": "False"}
 _NOT_CELLS = "Column {name!r} holds dates or other cells that are neither numbers nor text; convert it first."
 
@@ -67,8 +68,10 @@ def exact(column: Any) -> NDArray[Any]:
         return np.asarray(np.ma.filled(column.astype(object), None))
     if getattr(getattr(column, "dtype", None), "kind", "") == "M":  # with a time zone they would be objects
         return np.asarray(column, dtype="datetime64[ns]")
-    if hasattr(getattr(column, "type", None), "index_type"):  # pyarrow reads a dictionary's null as a value
-        return _objects(column.to_pylist())
+    if hasattr(getattr(column, "type", None), "index_type"):  # of a pyarrow dictionary, a null is read as a value
+        column = column.cast(column.type.value_type)
+    if str(getattr(column, "dtype", "")) in _WIDE:  # of polars; numpy has no such type
+        return _objects(column.to_list())
     # A plain sequence stays one of objects: numpy would choose one type for all, and one record would edit others.
     array = np.asarray(column) if hasattr(column, "__array__") else _objects(column)
     if isinstance(column, np.ndarray) or array.dtype.kind != "f" or not (np.abs(array) >= EXACT).any():

@@ -24,7 +24,11 @@ def rows_like(rng, n, d):
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.sampled_from(WIDTHS), st.integers(1, 5), st.sampled_from(sorted(FORMS)), st.integers(1, 70), st.integers(0, 2**32)
+    st.sampled_from(WIDTHS),
+    st.integers(1, 5),
+    st.sampled_from(sorted(FORMS)),
+    st.integers(1, 70),
+    st.integers(0, 2**32),
 )
 @example(8193, 1, "array", 65, 0)
 @example(9000, 3, "fortran", 1, 0)
@@ -39,7 +43,9 @@ def test_predictions_of_one_record_do_not_depend_on_its_block(d, outputs, form, 
         return records.predict_alone(records.design.block(rows), rows, weights)
 
     whole = predicted(records, 0, n)
-    np.testing.assert_allclose(whole, records.predict(records.design.block(slice(0, n)), slice(0, n), weights), atol=1e-9)
+    np.testing.assert_allclose(
+        whole, records.predict(records.design.block(slice(0, n)), slice(0, n), weights), atol=1e-9
+    )
     start, stop = sorted(rng.integers(0, n, 2))
     np.testing.assert_array_equal(predicted(records, start, stop + 1), whole[start : stop + 1])
     order = rng.permutation(n)
