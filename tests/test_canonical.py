@@ -48,6 +48,19 @@ def test_the_same_numbers_in_any_container_are_the_same_clipped_rows(X, seed):
         assert same_bits(design.norms, plain.norms), name
 
 
+@pytest.mark.parametrize("d", [9, 127, 128, 129, 300])
+def test_wide_rows_are_clipped_alike_however_they_are_stored(d, rng):
+    """Norms are sums in the order of the columns; a sum in pairs would differ between the two."""
+    X = rng.normal(size=(40, d)) * rng.uniform(0.1, 9, size=(40, 1)) * (rng.random((40, d)) < 0.5)
+    X[3] = 0.0
+    thin, dense = Design(sparse.csr_array(X), 1.0, 0.5), Design(X, 1.0, 0.5)
+    assert same_bits(thin.scales, dense.scales)
+    assert same_bits(thin.norms, dense.norms)
+    pairs = np.sqrt((X**2).sum(axis=1))
+    assert not same_bits(pairs, row_norms(X)), "an order of summation that this test tells apart"
+    np.testing.assert_allclose(row_norms(X), pairs, rtol=1e-14)
+
+
 @settings(deadline=None, max_examples=25)
 @given(tables(number, 9) | tables(single, 9), st.integers(0, 2**32))
 def test_the_same_numbers_in_any_container_give_the_same_gradients(X, seed):

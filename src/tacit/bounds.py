@@ -68,7 +68,8 @@ class Number:
 class Category:
     """A column with a public list of values, one slot each, and a last slot for everything else.
 
-    Cells and values are compared as stripped text, numerals as numbers: 1, 1.0, "1", "1.0" and "01" are one value.
+    Cells and values are compared as stripped text, numerals and truths as numbers: 1, "1", "1.0", "01" and True are
+    one value.
 
     Edges: a missing, unknown or unreadable cell fills the last slot. Where a whole number of 2**53 or more is listed,
     a float cell of that size is refused: one missing cell makes pandas round a whole column.
@@ -364,5 +365,5 @@ def _check_values(what: str, values: tuple[Value, ...], fewest: int) -> None:
     check(all(texts), f"Expected {what} to be text or numbers, none empty; missing cells have a slot of their own.")
     check(
         len(set(map(key_of, texts))) == len(texts),
-        f"Expected {what} to be distinct as stripped text, and numerals as numbers.",
+        f"Expected {what} to be distinct as stripped text, numerals and true and false as numbers.",
     )

@@ -26,7 +26,7 @@ _WHOLE = re.compile(r"([+-]?\d+)\.0*")
 _NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _LONGEST_NUMERAL = 400
 _WIDE = ("Int128", "UInt128")
-_TRUTHS = {"true": "True", "TRUE": "True", "True": "True", "false": "False", "FALSE": "False", "False": "False"}
+_TRUTHS = {"true": "1", "TRUE": "1", "True": "1", "false": "0", "FALSE": "0", "False": "0"}
 _NOT_CELLS = "Column {name!r} holds dates or other cells that are neither numbers nor text; convert it first."
 
 
@@ -107,7 +107,7 @@ def number(cell: Any) -> float:
     except OverflowError:
         return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
     except (TypeError, ValueError):
-        return {"True": 1.0, "False": 0.0}.get(_TRUTHS.get(text_of(cell), ""), math.nan)
+        return float(_TRUTHS.get(text_of(cell), math.nan))
 
 
 def unreadable(cells: NDArray[Any], markers: Sequence[str]) -> NDArray[np.bool_]:
@@ -157,11 +157,11 @@ def _far(cell: Any) -> bool:
 
 
 def key_of(cell: Any) -> str:
-    """What cells are compared by: their text, numerals as the number that they stand for, truths as True and False.
+    """What cells are compared by: their text, numerals as the number that they stand for, truths as 1 and 0.
 
-    So 1, 1.0, "1", "1.0", "01" and "1e0" are one value, and so are 1.5 and "1.50": readers of files choose a column's
-    type by looking at all of its cells, and what one cell says must not depend on that choice. Whole numbers are exact
-    whatever their size; others are as float64 has them.
+    So 1, 1.0, "1", "1.0", "01", True and "true" are one value, and so are 1.5 and "1.50": libraries choose a column's
+    type by looking at all of its cells (beside a number, polars makes True a 1), and what one cell says must not depend
+    on that choice. Whole numbers are exact whatever their size; others are as float64 has them.
     """
     text = text_of(cell)
     if len(text) > _LONGEST_NUMERAL or not _NUMERAL.fullmatch(text):
