@@ -10,7 +10,8 @@ import tacit
 
 ROOT = Path(tacit.__file__).parent
 ROOMS = [
-    "_version", "checks", "types", "sources", "normals", "noise", "losses", "rows", "cells", "bounds", "problem",
+    "_version", "checks", "types", "sources", "normals", "noise", "losses", "cells", "canonical", "rows", "bounds",
+    "problem",
     "events", "curves", "shuffle", "accounting", "calibrate", "theorems", "smoothing",
     "guarantee", "solvers.descent", "solvers.newton", "mechanisms.base",
     "mechanisms.samplers", "mechanisms.rules", "mechanisms.output", "mechanisms.objective", "mechanisms.gradient",

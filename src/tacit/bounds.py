@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from tacit.cells import Value, codes_of, columns_of, number, numbers, text_of, unreadable
+from tacit.cells import Value, codes_of, columns_of, key_of, number, numbers, text_of, unreadable
 from tacit.checks import check, check_positive
 from tacit.rows import row_scales
 from tacit.types import Array
@@ -68,9 +68,11 @@ class Number:
 class Category:
     """A column with a public list of values, one slot each, and a last slot for everything else.
 
-    Cells and values are compared as stripped text; whole numbers as integers, so 1, 1.0, "1" and "1.0" are one value.
+    Cells and values are compared as stripped text, numerals and truths as numbers: 1, "1", "1.0", "01" and True are
+    one value.
 
-    Edges: a missing, unknown or unreadable cell fills the last slot.
+    Edges: a missing, unknown or unreadable cell fills the last slot. Where a whole number of 2**53 or more is listed,
+    a float cell of that size is refused: one missing cell makes pandas round a whole column.
     """
 
     name: str
@@ -87,7 +89,7 @@ class Category:
     def write(self, cells: NDArray[Any], out: Array, markers: Array, centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
         del markers, centred  # a marker is no value, so its cells are already in the last slot
-        out[np.arange(len(cells)), codes_of(cells, self.values)] = 1.0
+        out[np.arange(len(cells)), codes_of(self.name, cells, self.values)] = 1.0
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,9 @@ class Schema:
         names = [column.name for column in self.columns] + ([self.target.name] if self.target else [])
         check(self.columns, "Expected a schema with at least one column.")
         check(len(set(names)) == len(names), "Expected each column of the schema, the target included, only once.")
-        markers = {text_of(marker) for marker in self.missing}
+        markers = {key_of(marker) for marker in self.missing}
         for column in self.columns:
-            both = markers.intersection(map(text_of, column.values)) if isinstance(column, Category) else ()
+            both = markers.intersection(map(key_of, column.values)) if isinstance(column, Category) else ()
             check(not both, f"Column {column.name!r} lists {sorted(both)} as values and as missing; remove one.")
 
     @classmethod
@@ -274,7 +276,7 @@ class Schema:
                 not np.isnan(values).any(), f"Target {self.target.name!r} has missing numbers; remove those rows first."
             )
             return np.clip(values, self.target.lower, self.target.upper)
-        codes = codes_of(cells, self.target.classes)
+        codes = codes_of(self.target.name, cells, self.target.classes)
         empty = np.flatnonzero(codes == len(self.target.classes))
         markers = {text_of(marker) for marker in self.missing} | {""}
         check(
@@ -361,4 +363,7 @@ def _check_values(what: str, values: tuple[Value, ...], fewest: int) -> None:
     texts = [text_of(value) for value in values]
     check(len(texts) >= fewest, f"Expected at least {fewest} entries in {what}.")
     check(all(texts), f"Expected {what} to be text or numbers, none empty; missing cells have a slot of their own.")
-    check(len(set(texts)) == len(texts), f"Expected {what} to be distinct as stripped text.")
+    check(
+        len(set(map(key_of, texts))) == len(texts),
+        f"Expected {what} to be distinct as stripped text, numerals and true and false as numbers.",
+    )

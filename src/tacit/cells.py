@@ -19,8 +19,15 @@ from tacit.checks import check
 from tacit.types import Array
 
 Value = str | int | float | bool
+EXACT = 2**53
+"""From here on float64 does not tell a whole number from its neighbours."""
 _NUMERIC = (str, bytes, int, float, Decimal, Fraction, np.integer, np.floating, np.bool_)
 _WHOLE = re.compile(r"([+-]?\d+)\.0*")
+_NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_LONGEST_NUMERAL = 400
+_WIDE = ("Int128", "UInt128")
+_TRUTHS = {"true": "1", "TRUE": "1", "True": "1", "false": "0", "FALSE": "0", "False": "0"}
+_NOT_CELLS = "Column {name!r} holds dates or other cells that are neither numbers nor text; convert it first."
 
 
 def columns_of(table: Any, names: Sequence[str]) -> list[NDArray[Any]]:
@@ -42,16 +49,41 @@ def columns_of(table: Any, names: Sequence[str]) -> list[NDArray[Any]]:
 
 def _array(name: str, column: Any) -> NDArray[Any]:
     check(not isinstance(column, str | bytes), f"Expected column {name!r} to be a sequence of cells, not one text.")
-    if isinstance(column, np.ma.MaskedArray):
-        column = np.ma.filled(column.astype(object), None)
-    # A plain sequence stays one of objects: numpy would choose one type for all, and one record would edit others.
-    array = np.asarray(column) if hasattr(column, "__array__") else np.fromiter(column, dtype=object)
+    array = exact(column)
     check(array.ndim == 1, f"Expected column {name!r} once in the table, with one cell a row.")
-    check(
-        array.dtype.kind in "biufOUST",
-        f"Column {name!r} holds dates or other cells that are neither numbers nor text; convert it first.",
-    )
+    check(array.dtype.kind in "biufOUST", _NOT_CELLS.format(name=name))
     return array
+
+
+def exact(column: Any) -> NDArray[Any]:
+    """A column as an array in which no cell was changed by another: numbers, text, or the cells as objects.
+
+    Libraries read whole numbers as floats where one cell is missing, and beyond 2**53 that rounds them. Such a column
+    comes as objects. Below 2**53 floats and whole numbers say the same, so which of the two a cell comes as does not
+    depend on others in any way that matters.
+
+    Edges: masked cells are None; dates of any library keep a type of their own, which callers refuse.
+    """
+    if isinstance(column, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(column.astype(object), None))
+    if getattr(getattr(column, "dtype", None), "kind", "") == "M":  # with a time zone they would be objects
+        return np.asarray(column, dtype="datetime64[ns]")
+    if hasattr(getattr(column, "type", None), "index_type"):  # of a pyarrow dictionary, a null is read as a value
+        column = column.cast(column.type.value_type)
+    if str(getattr(column, "dtype", "")) in _WIDE:  # of polars; numpy has no such type
+        return _objects(column.to_list())
+    # A plain sequence stays one of objects: numpy would choose one type for all, and one record would edit others.
+    array = np.asarray(column) if hasattr(column, "__array__") else _objects(column)
+    if isinstance(column, np.ndarray) or array.dtype.kind != "f" or not (np.abs(array) >= EXACT).any():
+        return array
+    for method in ("to_pylist", "to_list"):  # pyarrow; polars and pandas
+        if hasattr(column, method):
+            return _objects(getattr(column, method)())
+    return array
+
+
+def _objects(cells: Any) -> NDArray[Any]:
+    return np.fromiter(cells, dtype=object)
 
 
 def numbers(cells: NDArray[Any], markers: Array) -> Array:
@@ -75,7 +107,7 @@ def number(cell: Any) -> float:
     except OverflowError:
         return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
     except (TypeError, ValueError):
-        return math.nan
+        return float(_TRUTHS.get(text_of(cell), math.nan))
 
 
 def unreadable(cells: NDArray[Any], markers: Sequence[str]) -> NDArray[np.bool_]:
@@ -92,20 +124,50 @@ def _unreadable(cell: Any, known: set[str]) -> bool:
     try:
         float(cell)
     except ValueError:
-        return text_of(cell) not in known
+        return text_of(cell) not in known and text_of(cell) not in _TRUTHS
     return False
 
 
-def codes_of(cells: NDArray[Any], values: Sequence[Value]) -> NDArray[np.intp]:
-    """Position of every cell among the values; ``len(values)`` for everything else."""
-    positions = {text_of(value): position for position, value in enumerate(values)}
+def codes_of(name: str, cells: NDArray[Any], values: Sequence[Value]) -> NDArray[np.intp]:
+    """Position of every cell among the values; ``len(values)`` for everything else.
+
+    Edges: where the values list a whole number of 2**53 or more, a float cell of that size is refused: it does not say
+    which of several whole numbers it was.
+    """
+    positions = {key_of(value): position for position, value in enumerate(values)}
+    numerals = (key for key in positions if len(key) <= _LONGEST_NUMERAL and _WHOLE.fullmatch(f"{key}."))
+    if any(_far(int(key)) for key in numerals):
+        listed = np.unique(cells).tolist() if cells.dtype.kind == "f" else cells.tolist()
+        check(
+            not any(_far(cell) for cell in listed if isinstance(cell, float | np.floating)),
+            f"Column {name!r} has whole numbers of 2**53 or more as floats, which do not tell them apart; give it as "
+            "whole numbers (in pandas: astype('Int64') before a cell is missing) or as text.",
+        )
     if cells.dtype.kind in "biuf":
         distinct, inverse = np.unique(cells, return_inverse=True)
-        codes = [positions.get(text_of(cell), len(values)) for cell in distinct.tolist()]
+        codes = [positions.get(key_of(cell), len(values)) for cell in distinct.tolist()]
         return np.array(codes, dtype=np.intp)[inverse]
     texts = [cell if type(cell) is str else text_of(cell) for cell in cells.tolist()]
-    known = {text: positions.get(text_of(text), len(values)) for text in set(texts)}
+    known = {text: positions.get(key_of(text), len(values)) for text in set(texts)}
     return np.fromiter(map(known.__getitem__, texts), np.intp, len(texts))
+
+
+def _far(cell: Any) -> bool:
+    return bool(EXACT <= abs(cell) < math.inf)
+
+
+def key_of(cell: Any) -> str:
+    """What cells are compared by: their text, numerals as the number that they stand for, truths as 1 and 0.
+
+    So 1, 1.0, "1", "1.0", "01", True and "true" are one value, and so are 1.5 and "1.50": libraries choose a column's
+    type by looking at all of its cells (beside a number, polars makes True a 1), and what one cell says must not depend
+    on that choice. Whole numbers are exact whatever their size; others are as float64 has them.
+    """
+    text = text_of(cell)
+    if len(text) > _LONGEST_NUMERAL or not _NUMERAL.fullmatch(text):
+        return _TRUTHS.get(text, text)
+    value = Fraction(text)
+    return str(value.numerator) if value.denominator == 1 else text_of(float(text))
 
 
 def text_of(cell: Any) -> str:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
+from tacit.canonical import canonical, check_labels, column
 from tacit.checks import check, check_positive, check_real
 from tacit.fit import fit, prepare
 from tacit.guarantee import Guarantee
@@ -23,7 +24,7 @@ from tacit.losses import HuberHinge, Logistic, Softmax, Squared, probabilities
 from tacit.mechanisms import Mechanism, choose_method, rules
 from tacit.noise import SeededSource, Source, SystemSource
 from tacit.problem import Problem, Records
-from tacit.rows import row_scales
+from tacit.rows import Design
 from tacit.types import Adjacency, Array, Budget, Calibration, Loss
 
 INTERCEPT = 0.5
@@ -34,8 +35,6 @@ _UNBOUNDED = (
 )
 _ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 _SENTENCES = {
-    "Complex data": "Complex data not supported. Expected real numbers.",
-    "could not convert": "Expected numbers in X; encode other columns with tacit.bounds.Schema.",
     "Input X contains NaN": (
         "X contains NaN, and a missing number has no place of its own here. Describe the columns with tacit.Schema, "
         "missing = true for those that may be empty, or fill them in with a public number first."
@@ -114,10 +113,6 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
     def _spend(self, guarantee: Guarantee) -> None:
         self.guarantee_ = guarantee
 
-    def _rows(self, X: Any) -> Any:
-        check_is_fitted(self, "coef_")
-        return self._validated(X, reset=False)
-
     def _records(self, X: Any, y: Any) -> Any:
         """The records of a new fit. An earlier model goes first: a fit that ends early leaves none, only what it spent.
 
@@ -125,12 +120,19 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
         """
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
-        return self._validated(X, y=y)
+        return self._validated(X, y)
 
-    def _validated(self, X: Any, **options: Any) -> Any:
-        """What scikit-learn's validation gives; its sentences that quote cells, or give no help here, are replaced."""
+    def _validated(self, X: Any, *y: Any) -> Any:
+        """Canonical rows, and y, after scikit-learn's checks of names, sizes and finite numbers.
+
+        Its sentences that quote cells, or give no help here, are replaced.
+        """
+        matrix = canonical(X)
+        validate_data(self, X, y="no_validation", reset=bool(y), skip_check_array=True)
         try:
-            return validate_data(self, X, **options, **_ROWS)
+            if not y:
+                return check_array(matrix, estimator=self, input_name="X", **_ROWS)
+            return check_X_y(matrix, column(y[0]), estimator=self, **_ROWS)
         except ValueError as error:
             sentence = next((own for part, own in _SENTENCES.items() if part in str(error)), None)
             if sentence is None:
@@ -138,9 +140,9 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
         raise ValueError(sentence)
 
     def _scores(self, X: Any) -> Array:
-        X = self._rows(X)
-        z = np.asarray(X @ self.coef_.T, dtype=np.float64) * row_scales(X, float(self.clip))[:, None]
-        return np.asarray(z + self.intercept_)
+        """The linear predictor, of rows clipped as in training."""
+        check_is_fitted(self, "coef_")
+        return np.asarray(Design(self._validated(X), float(self.clip)).times(self.coef_.T) + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -192,6 +194,7 @@ class _PrivateClassifier(ClassifierMixin, _PrivateLinear):  # type: ignore[misc]
 
 def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedinteger[Any]], tuple[str, ...]]:
     """Class numbers, in as few bytes as hold them, and what has to be assumed about the label set."""
+    check_labels(y)
     known = np.unique(np.asarray(y if classes is None else classes))
     places = np.searchsorted(known, y)
     codes = np.minimum(places, len(known) - 1, out=places).astype(np.min_scalar_type(-len(known)))
@@ -392,6 +395,4 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Predictions, within the declared range."""
         low, high = self._range()
-        X = self._rows(X)
-        z = np.asarray(X @ self.coef_, dtype=np.float64) * row_scales(X, float(self.clip))
-        return np.asarray(np.clip(z + self.intercept_, low, high))
+        return np.asarray(np.clip(self._scores(X), low, high))

@@ -2,7 +2,7 @@
 
 The design row of record i is ``(s_i x_i, c)``: the record's row, shrunk by its own multiplier s_i so that its norm is
 at most the clip, and a public constant c for the intercept. The matrix itself is never copied, scaled or densified:
-multipliers are applied to predictions and slopes.
+multipliers are applied to predictions and slopes. Rows come through one door, :mod:`tacit.canonical`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.canonical import column, dense
 from tacit.checks import check
-from tacit.rows import clip_rows
+from tacit.rows import Design
 from tacit.types import Array, Facts, Loss
 
 Admit = Callable[[slice, Array], Array]
 """How much of it takes part: from a block's positions and squared clipped gradient norms to factors from 0 to 1."""
-HUGE = 1e100
 BLOCK_NUMBERS = 1 << 18
 """Numbers of the matrix in one block: two megabytes, so that the second use of a block finds it in cache."""
 
@@ -85,32 +85,55 @@ def minimum_reach(facts: Facts, strong: float, linear: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class Records:
-    """Rows, targets and the multipliers that keep every design row within a public radius.
+    """Design rows within a public radius, and targets: (n, 1), or (n, k) for k independent models.
 
-    ``targets`` is (n, 1), or (n, k) for k independent models. Built by :meth:`build`, which clips.
+    Built by :meth:`build`. Rows come as a :class:`~tacit.rows.Design`, which is canonical and clipped by construction.
     """
 
-    matrix: Any = field(repr=False)
+    design: Design = field(repr=False)
     targets: Array = field(repr=False)
-    scales: Array = field(repr=False)
-    norms: Array = field(repr=False)
-    intercept: float
-    clip: float
+
+    def __post_init__(self) -> None:
+        check(isinstance(self.design, Design), "Expected the rows as tacit.rows.Design(X, clip), which clips them.")
+        check(len(self.targets) == self.count, "Expected as many targets as rows.")
 
     @classmethod
-    def build(cls, matrix: Any, targets: Array, clip: float, intercept: float) -> Records:
-        """Clip every row of a finite matrix (dense or CSR) to ``clip`` and append the constant ``intercept``.
+    def build(cls, matrix: Any, targets: Any, clip: float, intercept: float) -> Records:
+        """Clip every row of a matrix in any container to ``clip`` and append the constant ``intercept``.
 
-        Edges: entries are first cut at +-1e100, so that no product overflows.
+        Edges: entries are first cut at +-1e100, so that no product overflows. NaN, infinity and masked cells raise.
         """
-        check(matrix.shape[0] == targets.shape[0], "Expected as many targets as rows.")
-        if _largest(matrix) > HUGE:  # beyond it products with weights overflow
-            matrix = matrix.copy()
-            entries = matrix.data if hasattr(matrix, "indptr") else matrix
-            np.clip(entries, -HUGE, HUGE, out=entries)
-        scales, norms = clip_rows(matrix, clip)
-        np.hypot(norms, intercept, out=norms)
-        return cls(matrix, targets.reshape(len(targets), -1), scales, norms, intercept, clip)
+        values = np.asarray(dense(column(targets)), dtype=np.float64)
+        check(
+            np.isfinite(values).all(),
+            "Expected finite numbers as targets, found NaN or infinity; remove or fill them.",
+        )
+        return cls(Design(matrix, clip, intercept), values.reshape(len(values), -1))
+
+    @property
+    def matrix(self) -> Any:
+        """Canonical rows before they are clipped, in float32 or float64: read-only."""
+        return self.design.matrix
+
+    @property
+    def scales(self) -> Array:
+        """Multipliers that clip the rows."""
+        return self.design.scales
+
+    @property
+    def norms(self) -> Array:
+        """Norms of the design rows."""
+        return self.design.norms
+
+    @property
+    def intercept(self) -> float:
+        """The constant coordinate of every design row; 0 for none."""
+        return self.design.intercept
+
+    @property
+    def clip(self) -> float:
+        """The norm that rows are clipped to."""
+        return self.design.clip
 
     @property
     def count(self) -> int:
@@ -125,24 +148,18 @@ class Records:
     @property
     def radius(self) -> float:
         """Largest norm that a design row can have: public."""
-        return math.hypot(self.clip, self.intercept)
+        return self.design.radius
 
     def take(self, rows: NDArray[np.intp]) -> Records:
         """The records at these positions (a copy of those rows)."""
-        return replace(
-            self,
-            matrix=self.matrix[rows],
-            targets=self.targets[rows],
-            scales=self.scales[rows],
-            norms=self.norms[rows],
-        )
+        return replace(self, design=self.design.take(rows), targets=self.targets[rows])
 
     def blocks(self, rows: int = 0) -> Iterator[tuple[Any, slice]]:
-        """Consecutive row blocks as views, with their positions; of ``rows`` rows, or of as many as stay in cache."""
+        """Consecutive row blocks in float64, with their positions; of ``rows`` rows, or as many as stay in cache."""
         step = rows or block_rows(self.features)
         for start in range(0, self.count, step):
             at = slice(start, min(start + step, self.count))
-            yield (_csr_rows(self.matrix, at) if sparse.issparse(self.matrix) else self.matrix[at]), at
+            yield self.design.block(at), at
 
     def predict(self, block: Any, rows: slice, weights: Array) -> Array:
         """Design rows times weights."""
@@ -163,9 +180,13 @@ class Records:
         if sparse.issparse(self.matrix):  # the sparse product walks along one row at a time
             z = np.asarray(block @ weights[:columns], dtype=np.float64)
         else:
-            dense = np.ascontiguousarray(block, dtype=np.float64)
-            parts = [np.einsum("ij,j->i", dense, np.ascontiguousarray(w)) for w in weights[:columns].T]
-            z = np.stack(parts, axis=1)
+            z = np.zeros((len(block), weights.shape[1]))
+            starts = np.arange(0, block.size, columns) if columns else np.zeros(0, dtype=np.intp)
+            terms = np.empty(block.shape)
+            for place in range(weights.shape[1] if len(starts) else 0):
+                # Each row is a segment that is added up by itself: no product, and no loop over several rows.
+                np.multiply(block, weights[:columns, place], out=terms)
+                z[:, place] = np.add.reduceat(terms.ravel(), starts)
         z *= self.scales[rows, None]
         if self.intercept:
             z += self.intercept * weights[columns]
@@ -201,21 +222,6 @@ class Records:
             total[:columns, columns] += side
             total[columns, :columns] += side
             total[columns, columns] += self.intercept**2 * float(curves.sum())
-
-
-def _largest(matrix: Any) -> float:
-    """Largest absolute entry, without a temporary of the matrix's size."""
-    thin = bool(sparse.issparse(matrix))
-    entries = matrix.data if thin else matrix
-    return max(float(entries.max()), -float(entries.min())) if entries.size else 0.0
-
-
-def _csr_rows(matrix: Any, rows: slice) -> Any:
-    """A row block of a CSR matrix that shares its memory."""
-    low, high = int(matrix.indptr[rows.start]), int(matrix.indptr[rows.stop])
-    pointers = matrix.indptr[rows.start : rows.stop + 1] - matrix.indptr[rows.start]
-    shape = (rows.stop - rows.start, matrix.shape[1])
-    return sparse.csr_array((matrix.data[low:high], matrix.indices[low:high], pointers), shape=shape)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit import cells
 from tacit.checks import check
 from tacit.types import Array
 
@@ -37,13 +38,11 @@ def numbers(table: Table, names: Sequence[str]) -> Array:
     check(names, "Expected at least one column beside the target.")
     matrix = np.empty((len(table[names[0]]), len(names)))
     for position, name in enumerate(names):
-        try:
-            matrix[:, position] = np.asarray(table[name]).astype(np.float64)
-            readable = bool(np.isfinite(matrix[:, position]).all())
-        except (TypeError, ValueError):
-            readable = False
+        column = cells.exact(table[name])
+        dates = column.dtype.kind not in "biufOUST"
+        matrix[:, position] = np.nan if dates else cells.numbers(column, np.zeros(0))
         check(
-            readable,
+            np.isfinite(matrix[:, position]).all(),
             f"Column {name!r} has cells that are not finite numbers (a decimal comma? a unit in the cell?). Correct "
             "them, describe the column in a schema, or leave it out.",
         )

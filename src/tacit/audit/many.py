@@ -236,9 +236,7 @@ class CoupledProblem(Problem):
 def _columns(problem: Problem, trials: int) -> Problem:
     """The problem with one column (or K coupled ones) for each run."""
     kept = problem.records
-    records = MaskedRecords(
-        kept.matrix, kept.targets, kept.scales, kept.norms, kept.intercept, kept.clip, None, problem.outputs
-    )
+    records = MaskedRecords(kept.design, kept.targets, None, problem.outputs)
     if problem.loss.coupled:
         return CoupledProblem(records, problem.loss, problem.outputs * trials, trials=trials)
     if problem.outputs > 1:

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from tacit.canonical import column, dense
 from tacit.checks import check, check_count, check_positive
 from tacit.types import Adjacency, Array
 
@@ -43,7 +44,7 @@ class Pair:
     @classmethod
     def of(cls, first: tuple[Array, Array], second: tuple[Array, Array], name: str = "given") -> Pair:
         """A user's own pair: (rows, targets) twice. The direction is where their weighted sums differ most."""
-        one, two = (Data(np.asarray(x, dtype=np.float64), np.asarray(y)) for x, y in (first, second))
+        one, two = (Data(np.asarray(dense(x), dtype=np.float64), np.asarray(column(y))) for x, y in (first, second))
         check(one.rows.shape[1] == two.rows.shape[1], "Expected both data sets to have the same columns.")
         pull = _pull(one) - _pull(two)
         return cls(name, "given by the caller", one, two, pull if pull.any() else np.ones_like(pull))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from tacit.canonical import column
 from tacit.checks import check, check_positive
 from tacit.losses import Logistic
 from tacit.problem import Problem, Records
@@ -179,7 +180,7 @@ def design_rows(records: Records, rows: NDArray[np.intp] | slice) -> Array:
 
 def _signs(y: Any) -> Array:
     """Two labels as -1 and +1, in their sorted order; no sentence quotes one."""
-    labels = np.asarray(y).ravel()
+    labels = np.asarray(column(y)).ravel()
     try:
         known, codes = np.unique(labels, return_inverse=True)
     except TypeError:  # labels of several kinds, None among them, have no order
@@ -195,7 +196,7 @@ def _signs(y: Any) -> Array:
 def _values(y: Any) -> Array:
     """Targets as finite numbers; no sentence quotes one."""
     try:
-        targets = np.asarray(y, dtype=np.float64).ravel()
+        targets = np.asarray(column(y), dtype=np.float64).ravel()
     except (TypeError, ValueError):
         targets = np.array([np.nan])
     check(np.isfinite(targets).all(), "Expected finite numbers as targets of this loss.")

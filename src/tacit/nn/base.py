@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from tacit.canonical import check_labels, column
 from tacit.checks import check
 from tacit.guarantee import Guarantee
 from tacit.noise import Source
@@ -41,7 +42,8 @@ class NetworkFace(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _codes(self, y: Any, records: int) -> torch.Tensor:
         """The place of every label in the declared set."""
-        labels = np.asarray(y)
+        labels = np.asarray(column(y))
+        check_labels(labels)
         check(len(labels) == records, "Expected as many labels as rows.")
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         check(np.array_equal(self.classes_[codes], labels), "A label in y is not among classes. Add it, or drop it.")

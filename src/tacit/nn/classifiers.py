@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from tacit._version import __version__
+from tacit.canonical import plain
 from tacit.checks import check, check_count, check_positive, check_real
 from tacit.estimators import source_from
 from tacit.guarantee import Guarantee
@@ -22,6 +23,7 @@ from tacit.noise import Source
 from tacit.types import Adjacency, Budget
 
 OptimizerName = Literal["sgd", "adam"]
+_BLOCK = 2**20
 
 
 def default_batch(records: int) -> int:
@@ -124,11 +126,10 @@ class _NetworkClassifier(NetworkFace):
 
     def _images(self, X: Any, reset: bool = False) -> torch.Tensor:
         """Rows or images as float32 in [-1, 1], in the shape the network takes; NaN becomes 0."""
-        values = np.asarray(X)
+        values = plain(X)
         check(
             values.ndim >= 2 and len(values) > 0, "Expected X to be rows (n, features) or images (n, [channels,] h, w)."
         )
-        check(values.dtype.kind in "buif", "Expected X to hold numbers.")
         check(
             self.bounds is not None or values.dtype == np.uint8,
             "Expected bounds=(lower, upper): public bounds of the numbers in X, not taken from X. "
@@ -139,9 +140,13 @@ class _NetworkClassifier(NetworkFace):
             self.n_features_in_ = math.prod(self.shape_)
         check(math.prod(values.shape[1:]) == math.prod(self.shape_), f"Expected records of shape {self.shape_}.")
         low, high = self._range()
-        scaled = 2.0 * (np.clip(values, low, high).astype(np.float32) - low) / (high - low) - 1.0
-        clean = np.nan_to_num(scaled, nan=0.0).astype(np.float32)
-        return torch.from_numpy(np.ascontiguousarray(clean.reshape(len(values), *self.shape_)))
+        images = np.empty((len(values), *self.shape_), dtype=np.float32)
+        step = max(1, _BLOCK // max(1, self.n_features_in_))
+        for start in range(0, len(values), step):  # float64 in between, so that X's own type changes no bit
+            inside = np.clip(values[start : start + step].astype(np.float64), low, high).astype(np.float32)
+            scaled = 2.0 * (inside - low) / (high - low) - 1.0
+            images[start : start + step] = np.nan_to_num(scaled, nan=0.0).reshape(-1, *self.shape_)
+        return torch.from_numpy(images)
 
     def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of one record, as the network takes it."""

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from tacit.canonical import dense
 from tacit.checks import check, check_count, check_positive
 from tacit.estimators import source_from
 from tacit.fit import Prepared, prepare
@@ -198,9 +199,8 @@ class PublishedMLPClassifier(NetworkFace):
 
     def _images(self, X: Any, reset: bool = False) -> torch.Tensor:
         """Rows in the unit ball, in double precision."""
-        values = np.asarray(X)
+        values = dense(X)
         check(values.ndim == 2 and len(values) > 0, "Expected X to be rows (n, features).")
-        check(values.dtype.kind in "buif", "Expected X to hold numbers.")
         if reset:
             self.shape_ = values.shape[1:]
             self.n_features_in_ = values.shape[1]

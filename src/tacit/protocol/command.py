@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit import files, tables
 from tacit.bounds import Schema
+from tacit.cells import exact
 from tacit.checks import at_most, check
 from tacit.noise import SeededSource, SystemSource
 from tacit.protocol.database import AGAIN, Database
@@ -49,7 +50,7 @@ def _contribute(options: argparse.Namespace) -> int:
     kept, targets = _readable(protocol, table, np.arange(size))
     check(len(kept), f"No row of {name} has a target that can be read and is declared: there is nothing to contribute.")
     source = SystemSource() if options.seed is None else SeededSource(options.seed)
-    part = {name: np.asarray(column, dtype=object)[kept] for name, column in table.items()}
+    part = {name: exact(column)[kept] for name, column in table.items()}
     protocol.perturb_table(part, targets, source=source).save(options.out)
     print(f"Wrote {options.out}: {len(kept):,} submissions for protocol {protocol.fingerprint}.")
     if len(kept) < size:
@@ -75,7 +76,7 @@ def _readable(protocol: Protocol, table: tables.Table, rows: NDArray[np.intp]) -
     name, schema = protocol.target.name, protocol.schema
     assert schema is not None  # for the type checker
     try:
-        return rows, schema.encode_target({name: np.asarray(table[name], dtype=object)[rows]})
+        return rows, schema.encode_target({name: exact(table[name])[rows]})
     except ValueError:
         if len(rows) == 1:
             return rows[:0], np.array([])

@@ -17,6 +17,7 @@ import numpy as np
 
 from tacit import fit
 from tacit.bounds import Schema, Target
+from tacit.canonical import check_labels, column, dense
 from tacit.checks import at_most, check, check_count, check_positive, refuse
 from tacit.estimators import INTERCEPT, LinearRegression, LogisticRegression
 from tacit.guarantee import Guarantee, checksum
@@ -169,10 +170,10 @@ class Protocol:
         if self.schema is not None and not isinstance(X, np.ndarray):
             values = self.schema.encode(X, self.numbers.clip)
         else:
-            values = np.atleast_2d(np.asarray(X, dtype=np.float64))
+            values = np.atleast_2d(dense(X))
         check(values.ndim == 2 and values.shape[1] == self.columns, f"Expected records of {self.columns} numbers.")
         values = values * row_scales(values, self.numbers.clip)[:, None]
-        labels = np.atleast_1d(np.asarray(y))
+        labels = np.atleast_1d(np.asarray(column(y)))
         check(labels.shape == (len(values),), "Expected one target for each record.")
         constant = np.full((len(values), 1 if self.numbers.intercept else 0), self.numbers.intercept)
         return np.hstack([values, constant]), _targets(labels, self.target)
@@ -308,6 +309,7 @@ def _facts(columns: int, count: int, clip: float, constant: float, target: Targe
 def _targets(labels: Any, target: Target) -> Array:
     """Targets scaled to [-1, 1] as the estimators do it."""
     if target.classes is not None:
+        check_labels(labels)
         known = np.unique(np.asarray(target.classes))
         check(np.isin(labels, known).all(), "A label is not among the protocol's classes.")
         return np.asarray(np.where(labels == known[1], 1.0, -1.0))

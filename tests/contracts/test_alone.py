@@ -1,0 +1,84 @@
+"""What decides about one record is the same to the last bit whatever the other records are, and however they lie."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tacit.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.problem import Problem, Records, block_rows
+
+WIDTHS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 1000, 4097, 8191, 8192, 8193, 9000]
+FORMS = {
+    "array": np.asarray, "fortran": np.asfortranarray, "float32": lambda X: X.astype(np.float32),
+    "csr": sparse.csr_array, "csc": sparse.csc_matrix,
+}  # fmt: skip
+
+
+def rows_like(rng, n, d):
+    """Rows of many lengths that are float32 numbers, some cells zero."""
+    X = rng.normal(size=(n, d)) * rng.uniform(0.01, 3, size=(n, 1)) / np.sqrt(d) * (rng.random((n, d)) < 0.8)
+    return X.astype(np.float32).astype(np.float64)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(WIDTHS),
+    st.integers(1, 5),
+    st.sampled_from(sorted(FORMS)),
+    st.integers(1, 70),
+    st.integers(0, 2**32),
+)
+@example(8193, 1, "array", 65, 0)
+@example(9000, 3, "fortran", 1, 0)
+def test_predictions_of_one_record_do_not_depend_on_its_block(d, outputs, form, n, seed):
+    rng = np.random.default_rng(seed)
+    n = min(n, max(2, 200_000 // d))
+    X, weights = rows_like(rng, n, d), 3 * rng.normal(size=(d + 1, outputs))
+    records = Records.build(FORMS[form](X), np.ones(n), 1.0, 0.5)
+
+    def predicted(records, start, stop):
+        rows = slice(start, stop)
+        return records.predict_alone(records.design.block(rows), rows, weights)
+
+    whole = predicted(records, 0, n)
+    np.testing.assert_allclose(
+        whole, records.predict(records.design.block(slice(0, n)), slice(0, n), weights), atol=1e-9
+    )
+    start, stop = sorted(rng.integers(0, n, 2))
+    np.testing.assert_array_equal(predicted(records, start, stop + 1), whole[start : stop + 1])
+    order = rng.permutation(n)
+    np.testing.assert_array_equal(predicted(records.take(order), 0, n), whole[order])
+    for place in (0, n // 2, n - 1):
+        alone = Records.build(FORMS[form](X[[place]]), np.ones(1), 1.0, 0.5)
+        np.testing.assert_array_equal(predicted(alone, 0, 1)[0], whole[place])
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.parametrize("loss", [Logistic(), Squared(), HuberHinge(0.1), Softmax(3), Softmax(10)], ids=str)
+@pytest.mark.parametrize("d", [3, 8192, 9000])
+def test_charges_do_not_depend_on_the_last_block(d, loss, form, rng):
+    """Blocks of 64 rows and a last one of a single row, which shifts when a record before it goes."""
+    n = 65
+    X, outputs = rows_like(rng, n, d), loss.classes if loss.coupled else 1
+    y = rng.integers(0, outputs, n).astype(float) if loss.coupled else rng.choice([-1.0, 1.0], n)
+    weights = 3 * rng.normal(size=(d + 1, outputs))
+    assert d < 8000 or block_rows(d + 1) == 64
+
+    def charges(keep):
+        seen = np.zeros(len(keep))
+
+        def admit(rows, squares):
+            seen[rows] = squares
+            return np.ones_like(squares)
+
+        records = Records.build(FORMS[form](X[keep]), y[keep], 1.0, 0.5)
+        Problem(records, loss, outputs).admitted_gradient(weights, 0.3, admit)
+        return seen
+
+    whole = charges(np.arange(n))
+    for gone in (0, 1, 40):
+        keep = np.delete(np.arange(n), gone)
+        np.testing.assert_array_equal(charges(keep), whole[keep])
+    assert charges(np.array([n - 1]))[0] == whole[n - 1]
