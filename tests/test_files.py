@@ -12,8 +12,8 @@ import pytest
 
 from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema
 from tacit.cli import main
-from tacit.files import FORMAT, from_dict, guarantees, load, read_guarantee, read_json, save
-from tacit.guarantee import checksum
+from tacit.files import FORMAT, from_dict, guarantees, load, read_json, save
+from tacit.guarantee import Guarantee, checksum
 from tacit.mechanisms import ObjectivePerturbation
 
 SCHEMA = {
@@ -188,7 +188,7 @@ def test_a_resealed_file_with_a_wrong_type_shape_or_number_is_refused(
 )  # fmt: skip
 def test_a_resealed_guarantee_with_a_wrong_field_is_refused(written: dict[str, Any], field: str, value: Any) -> None:
     with pytest.raises(PrivacyError):
-        read_guarantee(resealed({**written["guarantee"], field: value}))
+        Guarantee.from_dict(resealed({**written["guarantee"], field: value}))
 
 
 def test_a_guarantee_of_another_model_does_not_fit(written: dict[str, Any]) -> None:
