@@ -33,7 +33,7 @@ def _is_real(value: object) -> TypeGuard[float]:
 
 def is_amount(value: object) -> bool:
     """Whether this is a number between LEAST and MOST."""
-    return _is_real(value) and LEAST <= value <= MOST
+    return _is_real(value) and LEAST <= (value if isinstance(value, int) else float(value)) <= MOST
 
 
 def is_probability(value: object) -> bool:

@@ -28,8 +28,8 @@ ABSURD = (
     10**400, 10**30, 10**12, 10**9, 2**63, -(2**64), -1, 0, 1, 2, 3, 0.0, -0.0, 1e-320, 1e-308, 1e308, 1e999, -1e999,
     math.nan, 1e-12, 0.5, 1.0, 1e3, 1e6, 1e12, 1e100, 1e-100, 1e149, 1e-149, True, False, None, "", "1", "inf",
     "x" * 3000, "\x1b[2J", "\ud800", "a\nVERIFIED.", [], [[]], [1, [2, [3]]], {}, {"kind": "Sphere"}, [0.0] * 500,
-    "proven", "paper", "refuted", "gradient", "statistics", "add-remove", "replace-one", "Gaussian", "simplex", "sphere",
-    "auto",
+    "proven", "paper", "refuted", "gradient", "statistics", "add-remove", "replace-one", "Gaussian", "simplex",
+    "sphere", "auto",
 )  # fmt: skip
 """What a number or a word may be replaced by."""
 DEEP = json.loads("[" * 40 + "]" * 40)
