@@ -59,7 +59,7 @@ def mutate_value(content, rng):
         way = rng.random()
         if way < 0.55:
             holder[key] = copy.deepcopy(rng.choice(ABSURD))
-        elif way < 0.75 and type(holder[key]) in (int, float):
+        elif way < 0.75 and type(holder[key]) in (int, float) and abs(holder[key]) < 1e100:
             factor = rng.choice((0.5, 2, 10, 1e-3, 1e3, 1e30, 1e-30))
             holder[key] = int(holder[key] * factor) if type(holder[key]) is int else holder[key] * factor
         elif way < 0.8:
