@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema
+from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema, accounting, events
 from tacit.cli import main
-from tacit.files import FORMAT, from_dict, guarantees, load, read_guarantee, read_json, save
-from tacit.guarantee import checksum
+from tacit.events import PoissonGaussian
+from tacit.files import FORMAT, from_dict, guarantees, load, read_json, save
+from tacit.guarantee import EVENTS, Guarantee, checksum
 from tacit.mechanisms import ObjectivePerturbation
 
 SCHEMA = {
@@ -188,7 +189,7 @@ def test_a_resealed_file_with_a_wrong_type_shape_or_number_is_refused(
 )  # fmt: skip
 def test_a_resealed_guarantee_with_a_wrong_field_is_refused(written: dict[str, Any], field: str, value: Any) -> None:
     with pytest.raises(PrivacyError):
-        read_guarantee(resealed({**written["guarantee"], field: value}))
+        Guarantee.from_dict(resealed({**written["guarantee"], field: value}))
 
 
 def test_a_guarantee_of_another_model_does_not_fit(written: dict[str, Any]) -> None:
@@ -304,3 +305,118 @@ def test_a_regression_without_a_declared_bound_comes_back(tmp_path: Path) -> Non
     again, _ = load(tmp_path / "model.json")
     assert again.target_bound is None
     assert np.array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_guarantee_swapped_between_two_files_is_noticed(tmp_path: Path) -> None:
+    """Under the old checksum, and where method, delta or epsilon differ under a new one too."""
+    X = rows()
+    files = []
+    for method, epsilon, delta in (("output", 1.0, 1e-4), ("gradient", 1.0, 1e-4), ("output", 1.0, 1e-3)):
+        save(LogisticRegression(epsilon, delta=delta, method=method).fit(X, X[:, 0] > 0), tmp_path / "model.json")
+        files.append(json.loads((tmp_path / "model.json").read_text()))
+    first, others = files[0], files[1:]
+    for other in others:
+        swapped = {**first, "guarantee": other["guarantee"]}
+        with pytest.raises(PrivacyError, match="checksum does not match"):
+            from_dict(swapped)
+        with pytest.raises(PrivacyError, match=r"Its (method|delta) is not"):
+            from_dict(resealed(swapped))
+    free = LogisticRegression(np.inf, method="output").fit(X, X[:, 0] > 0)
+    save(free, tmp_path / "free.json")
+    dressed = {**json.loads((tmp_path / "free.json").read_text()), "guarantee": first["guarantee"]}
+    with pytest.raises(PrivacyError, match="Its epsilon is not"):
+        from_dict(resealed(dressed))
+
+
+def test_a_model_without_noise_is_never_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = fitted("no noise")
+    with pytest.raises(PrivacyError, match="nothing to verify"):
+        model.guarantee_.verify()
+    save(model, tmp_path / "model.json")
+    assert main(["verify", str(tmp_path / "model.json")]) == 1
+    shown = capsys.readouterr()
+    assert "nothing to verify" in shown.err
+    assert shown.out.startswith("NOT VERIFIED.")
+    assert "\nVERIFIED" not in shown.out
+
+
+ODD = {
+    "huge whole number": "1" + "0" * 400, "more digits than Python reads": "9" * 5000, "infinity": '{"a": 1e999}',
+    "deep": "[" * 30 + "]" * 30, "half a character": '{"a": "\\ud800"}', "field twice": '{"a": 1, "a": 1}',
+    "twice inside": '[{"a": {"b": 1, "b": 2}}]', "byte order mark": "\ufeff{}", "truncated": '{"a": [1, 2',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_json_is_refused_by_every_reader(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(ODD[name], encoding="utf-8")
+    for read in (load, read_json):
+        with pytest.raises(PrivacyError, match=r"^odd\.json: .*\.$"):
+            read(path)
+    with pytest.raises(PrivacyError, match=r"\.$"):
+        Guarantee.from_json(ODD[name])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {1: 2},
+        {"a": (1,)},
+        {"a": {1, 2}},
+        {"a": b"x"},
+        {"a": np.float64(1)},
+        {"a": float("nan")},
+        {"a": 10**400},
+        object(),
+    ],
+    ids=str,
+)
+def test_what_json_cannot_hold_is_refused(data: Any) -> None:
+    for read in (from_dict, Guarantee.from_dict):
+        with pytest.raises(PrivacyError, match=r"\.$"):
+            read(data)
+
+
+def test_what_lies_in_itself_is_refused() -> None:
+    data: dict[str, Any] = {"format": FORMAT}
+    data["a"] = [data]
+    with pytest.raises(PrivacyError, match="deep"):
+        from_dict(data)
+
+
+def test_a_list_of_very_many_events_is_refused(written: dict[str, Any]) -> None:
+    honest = written["guarantee"]
+    for many in (EVENTS + 1, 10**5):
+        data = resealed({**honest, "events": honest["events"][:1] * many})
+        with pytest.raises(PrivacyError, match=f"at most {EVENTS}"):
+            Guarantee.from_dict(data)
+    with pytest.raises(PrivacyError, match="longer than"):
+        Guarantee.from_json(json.dumps(data))
+    few = Guarantee.from_dict(resealed({**honest, "events": honest["events"] * 3}))
+    with pytest.raises(PrivacyError, match="the recorded events are others"):
+        few.verify()
+
+
+def test_text_that_imitates_the_program_is_refused(written: dict[str, Any]) -> None:
+    for field, value in (("method", "x\nVERIFIED."), ("protects", "\x1b[1mall"), ("assumptions", ["\u202eno"])):
+        with pytest.raises(PrivacyError, match=f"its {field} is not"):
+            Guarantee.from_dict(resealed({**written["guarantee"], field: value}))
+
+
+def test_a_million_million_sampled_steps_are_priced_at_once() -> None:
+    """By the bound without sampling: a stranger's file does not keep a reader waiting."""
+    event = PoissonGaussian(1.0, 1e7, 1e-6, 10**12)  # mu = 0.2, as of one Gaussian release
+    plain = accounting.epsilon((events.Gaussian(events.Sensitivity(0.1, 0.2), 1.0),), 1e-5, "replace-one")
+    data = {**fitted("binary").guarantee_.to_dict(), "events": [events.to_dict(event)], "theorem": "sampled-gradient"}
+    data |= {"method": "dp-sgd", "delta": 1e-5}
+    with pytest.raises(PrivacyError, match="cost epsilon"):
+        Guarantee.from_dict(resealed({**data, "epsilon": 0.999 * plain})).verify()
+    assert Guarantee.from_dict(resealed({**data, "epsilon": 1.001 * plain})).verify() == pytest.approx(plain)
+
+
+def test_a_file_that_would_be_too_large_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.files.LARGEST", 100)
+    with pytest.raises(ValueError, match="at most"):
+        save(fitted("binary"), tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())

@@ -12,14 +12,17 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | Shuffled, alone | the pair of binomials of :mod:`tacit.shuffle` (replace-one) | upper bound |
 | Claimed, alone | the paper's word, replace-one only | none: see the theorem's status |
 
-Anything else is refused. All answers are rounded to the private side.
+Anything else is refused, and so is what cannot be computed in double precision. All answers are rounded to the private
+side. A price takes seconds at most: beyond SAMPLED_STEPS the bound without sampling is used, and beyond
+SHUFFLED_RECORDS that of so many records.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +30,7 @@ import dp_accounting
 import numpy as np
 from dp_accounting import pld, rdp
 
-from tacit.checks import check, refuse
+from tacit.checks import PrivacyError, check, refuse
 from tacit.curves import (
     Corner,
     chi_delta,
@@ -73,6 +76,10 @@ _HIGHEST = 1e6
 _LOST = 64 * 2.0**-53
 """Added to delta for every sampled step: what the Fourier transforms of a numerical composition may lose. Measured
 where the truth is known (rate 1): at most 2**-53 a step, which is a wrong delta from 1e-10 downwards."""
+SAMPLED_STEPS = 10**6
+"""Sampled steps, of all kinds together, that are composed numerically."""
+SHUFFLED_RECORDS = 10**8
+"""Shuffled releases that are counted. Those of more people are a post-processing of these: add the others', shuffle."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +89,30 @@ class _Curve:
     delta: Callable[[float], float]
     inverse: Callable[[float], float] | None = None
 
+    def at(self, epsilon: float) -> float:
+        """Delta at this epsilon; what is not a number would compare as cheap."""
+        return _number(self.delta(epsilon))
+
     def epsilon(self, delta: float) -> float:
         if self.inverse is not None:
-            return max(0.0, self.inverse(delta))
-        if self.delta(0.0) <= delta:
+            return max(0.0, _number(self.inverse(delta)))
+        if self.at(0.0) <= delta:
             return 0.0
         low, high = 0.0, 1.0
-        while self.delta(high) > delta:
+        while self.at(high) > delta:
             low, high = high, 2 * high
             if high > _HIGHEST:
                 return math.inf
         while high - low > 1e-10 * high:
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
+            low, high = (middle, high) if self.at(middle) > delta else (low, middle)
         return high
+
+
+def _number(value: float) -> float:
+    if math.isnan(value):
+        raise ArithmeticError
+    return value
 
 
 def _mu(events: tuple[Event, ...], adjacency: Adjacency) -> float:
@@ -151,7 +168,7 @@ def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     # A step's variance of the loss is rate^2 (e^{m^2} - 1) for a small m, and of the order rate m^2 for a large one.
     squares = [(e.count, e.rate, min((factor * e.clip / e.scale) ** 2, 625.0)) for e in sampled]
     central = math.sqrt(sum(count * min(rate**2 * math.expm1(m), rate * m * (1 + m)) for count, rate, m in squares))
-    if central > 100 or widest > 25:
+    if central > 100 or widest > 25 or sum(event.count for event in sampled) > SAMPLED_STEPS:
         return _gdp(unsampled)
     # Buckets as fine as is useful, and never more than some millions: the whole loss is of the order of its mean, which
     # sampling keeps below rate times that of the plain Gaussian.
@@ -250,7 +267,8 @@ def _response(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
 
 def _shuffled(event: Shuffled, adjacency: Adjacency) -> _Curve:
     _only_replace(adjacency)
-    return _Curve(lambda e: shuffled_approximate_delta(event.epsilon, event.delta, event.records, e))
+    records = min(event.records, SHUFFLED_RECORDS)
+    return _Curve(lambda e: shuffled_approximate_delta(event.epsilon, event.delta, records, e))
 
 
 def _local(events: tuple[Event, ...], kinds: set[type[Event]], adjacency: Adjacency) -> _Curve | None:
@@ -296,7 +314,8 @@ def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
 def delta(events: tuple[Event, ...], epsilon: float, adjacency: Adjacency) -> float:
     """The delta that the events have at this epsilon, or an upper bound on it."""
     check(epsilon >= 0, f"Expected epsilon={epsilon} >= 0.")
-    return min(1.0, _curve(events, adjacency).delta(epsilon))
+    with _within_reach():
+        return min(1.0, _curve(events, adjacency).at(epsilon))
 
 
 def epsilon(events: tuple[Event, ...], delta: float, adjacency: Adjacency) -> float:
@@ -305,7 +324,17 @@ def epsilon(events: tuple[Event, ...], delta: float, adjacency: Adjacency) -> fl
     pure = all(isinstance(e, Sphere | Claimed | Response) or getattr(e, "noise", "") == "sphere" for e in events)
     if delta == 0 and not pure:
         return math.inf
-    return _curve(events, adjacency).epsilon(delta)
+    with _within_reach():
+        return _curve(events, adjacency).epsilon(delta)
+
+
+@contextmanager
+def _within_reach() -> Iterator[None]:
+    """A sentence in the place of overflow, a division by zero or lack of memory."""
+    try:
+        yield
+    except (ArithmeticError, MemoryError) as error:
+        raise PrivacyError("The recorded events are beyond what can be priced in double precision.") from error
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:

@@ -23,6 +23,7 @@ from tacit.bounds import Number, Schema, Target
 from tacit.checks import PrivacyError, at_most, check, refuse
 from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
 from tacit.fit import RefutedWarning
+from tacit.guarantee import Guarantee
 from tacit.mechanisms import PUBLISHED
 from tacit.protocol import command as protocol_commands
 from tacit.reproduce import command as reproduce_command
@@ -180,20 +181,17 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _verify(options: argparse.Namespace) -> int:
+    stated: tuple[Guarantee, ...] = ()
     try:
-        stated = files.guarantees(files.read_json(options.file))
-        print(*stated, sep="\n\n")
-        if not stated[0].events:
-            print("tacit: there is nothing to verify: no noise was added.", file=sys.stderr)
-            return 1
+        stated = files.stated(options.file)
         for guarantee in stated:
             guarantee.verify()
     except PrivacyError as error:
+        if stated:
+            print("NOT VERIFIED. What the file says:\n", *stated, sep="\n")
         print(f"tacit: NOT VERIFIED. {error}", file=sys.stderr)
         return 1
-    except (ArithmeticError, MemoryError):  # numbers that no fit writes, from a stranger
-        print("tacit: NOT VERIFIED. The recorded events are beyond what can be priced.", file=sys.stderr)
-        return 1
+    print(*stated, sep="\n\n")
     print("\nRecomputed from the recorded events alone:")
     for guarantee, adjacency in itertools.product(stated, ADJACENCIES):
         lead = f"  {guarantee.protects}: " if len(stated) > 1 else "  "
@@ -353,7 +351,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     part.add_argument("--proba", action="store_true", help="add a column with the probability of every class")
 
-    part = command("verify", _verify, "Recompute the guarantee of a model file, or of a guarantee alone.", _CAUTION)
+    part = command("verify", _verify, "Recompute the guarantee of a model or network file, or of one alone.", _CAUTION)
     part.add_argument("file", metavar="MODEL.json")
 
     command("methods", _methods, "List the methods: paper, place of the noise, losses, status, adjacencies.")

@@ -1,17 +1,71 @@
 """What was released: frozen, validated values that carry everything its price depends on, and nothing else.
 
 Every event states its sensitivity under both adjacencies; ``None`` says that the analysis does not cover that one.
-Prices are computed elsewhere (:mod:`tacit.curves`).
+Prices are computed elsewhere (:mod:`tacit.curves`). Scales, norms and epsilons lie between LEAST and MOST, and counts
+are at most COUNT: no run needs more, and double precision holds the quotients of such numbers.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
-from tacit.checks import check, check_count, check_positive
+from tacit.checks import check
 from tacit.types import Adjacency
+
+LEAST, MOST = 1e-150, 1e150
+"""Where scales, norms and epsilons lie."""
+SMALLEST = 1e-300
+"""The smallest probability beside 0."""
+COUNT = 10**12
+"""The most steps or records."""
+OUTPUTS = 10**6
+"""The most classes, or models, of one release."""
+
+
+def _is_real(value: object) -> TypeGuard[float]:
+    """Whether this is a number; truth values and text are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_amount(value: object) -> bool:
+    """Whether this is a number between LEAST and MOST."""
+    return _is_real(value) and LEAST <= (value if isinstance(value, int) else float(value)) <= MOST
+
+
+def is_probability(value: object) -> bool:
+    """Whether this is 0 (but not -0.0), or a number from SMALLEST up to 1, without 1."""
+    return _is_real(value) and (SMALLEST <= value < 1 or (value == 0 and math.copysign(1.0, value) > 0))
+
+
+def is_count(value: object, least: int = 1, most: int = COUNT) -> bool:
+    """Whether this is a whole number between these."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and least <= int(value) <= most
+
+
+def _check_amount(name: str, value: object) -> None:
+    sentence = f"Expected {name}={_shown(value)} > 0 and finite, from {LEAST:g} to {MOST:g}."
+    check(is_amount(value), sentence)
+
+
+def _check_probability(name: str, value: object) -> None:
+    check(is_probability(value), f"Expected 0 <= {name}={_shown(value)} < 1, and 0 or at least {SMALLEST:g}.")
+
+
+def _check_count(name: str, value: object, least: int = 1, most: int = COUNT) -> None:
+    sentence = f"Expected {name}={_shown(value)} to be a whole number >= {least}, at most {most:,}."
+    check(is_count(value, least, most), sentence)
+
+
+def _shown(value: object) -> str:
+    """A value in few letters: a number of hundreds of digits is not repeated."""
+    if isinstance(value, int) and abs(value) >= 10**18:
+        return "(a number of more than 18 digits)"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 @dataclass(frozen=True)
@@ -25,7 +79,7 @@ class Sensitivity:
         for name in ("add_remove", "replace_one"):
             value = getattr(self, name)
             if value is not None:
-                check_positive(name, value)
+                _check_amount(name, value)
 
     @classmethod
     def of_record(cls, norm: float) -> Sensitivity:
@@ -56,8 +110,8 @@ class Gaussian:
     count: int = 1
 
     def __post_init__(self) -> None:
-        check_positive("scale", self.scale)
-        check_count("count", self.count)
+        _check_amount("scale", self.scale)
+        _check_count("count", self.count)
 
 
 @dataclass(frozen=True)
@@ -73,10 +127,10 @@ class PoissonGaussian:
     count: int
 
     def __post_init__(self) -> None:
-        check_positive("clip", self.clip)
-        check_positive("scale", self.scale)
-        check(0 < self.rate <= 1, f"Expected 0 < rate={self.rate} <= 1.")
-        check_count("count", self.count)
+        _check_amount("clip", self.clip)
+        _check_amount("scale", self.scale)
+        check(is_amount(self.rate) and self.rate <= 1, f"Expected 0 < rate={_shown(self.rate)} <= 1.")
+        _check_count("count", self.count)
 
 
 @dataclass(frozen=True)
@@ -90,10 +144,14 @@ class SubsetGaussian:
     count: int
 
     def __post_init__(self) -> None:
-        check_positive("clip", self.clip)
-        check_positive("scale", self.scale)
-        check_count("count", self.count)
-        check(1 <= self.batch <= self.records, f"Expected 1 <= batch={self.batch} <= records={self.records}.")
+        _check_amount("clip", self.clip)
+        _check_amount("scale", self.scale)
+        _check_count("count", self.count)
+        _check_count("records", self.records)
+        check(
+            is_count(self.batch, 1, self.records),
+            f"Expected 1 <= batch={_shown(self.batch)} <= records={self.records}.",
+        )
 
 
 @dataclass(frozen=True)
@@ -107,7 +165,7 @@ class Sphere:
     scale: float
 
     def __post_init__(self) -> None:
-        check_positive("scale", self.scale)
+        _check_amount("scale", self.scale)
 
 
 @dataclass(frozen=True)
@@ -131,11 +189,13 @@ class Objective:
 
     def __post_init__(self) -> None:
         for name in ("slope", "trace", "regularization", "scale"):
-            check_positive(name, getattr(self, name))
-        check_count("outputs", self.outputs)
+            _check_amount(name, getattr(self, name))
+        _check_count("outputs", self.outputs, 2 if self.geometry == "simplex" else 1, OUTPUTS)
         kinds = ("logistic", "monotone", "two-sided", "simplex")
-        check(self.geometry in kinds, f"Expected geometry={self.geometry!r} to be one of {', '.join(kinds)}.")
-        check(self.noise in ("gaussian", "sphere"), f"Expected noise={self.noise!r} to be 'gaussian' or 'sphere'.")
+        check(self.geometry in kinds, f"Expected geometry={_shown(self.geometry)} to be one of {', '.join(kinds)}.")
+        check(
+            self.noise in ("gaussian", "sphere"), f"Expected noise={_shown(self.noise)} to be 'gaussian' or 'sphere'."
+        )
 
 
 @dataclass(frozen=True)
@@ -151,8 +211,8 @@ class Claimed:
     reference: str
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check(0 <= self.delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
+        _check_amount("epsilon", self.epsilon)
+        _check_probability("delta", self.delta)
         check(isinstance(self.reference, str) and self.reference, "Expected a claim to name its reference.")
 
 
@@ -181,14 +241,17 @@ class InputMinimum:
 
     def __post_init__(self) -> None:
         for name in ("row", "cross", "radius", "scale"):
-            check_positive(name, getattr(self, name))
+            _check_amount(name, getattr(self, name))
         for name in ("features", "records", "honest"):
-            check_count(name, getattr(self, name))
+            _check_count(name, getattr(self, name))
         check(self.honest <= self.records, f"Expected honest={self.honest} <= records={self.records}.")
-        check(0 <= self.row_scale < float("inf"), f"Expected row_scale={self.row_scale} >= 0 and finite.")
-        check(abs(self.ridge) < float("inf"), f"Expected ridge={self.ridge} to be finite.")
-        check(0 < self.tail < 1, f"Expected 0 < tail={self.tail} < 1.")
-        check(0 <= self.rare <= 1, f"Expected 0 <= rare={self.rare} <= 1.")
+        bounded = _is_real(self.row_scale) and (self.row_scale == 0 or is_amount(self.row_scale))
+        check(bounded, f"Expected row_scale={_shown(self.row_scale)} >= 0 and finite, 0 or from {LEAST:g} to {MOST:g}.")
+        bounded = _is_real(self.ridge) and -MOST <= self.ridge <= MOST
+        check(bounded, f"Expected ridge={_shown(self.ridge)} to be finite, at most {MOST:g}.")
+        check(is_probability(self.tail) and self.tail > 0, f"Expected 0 < tail={_shown(self.tail)} < 1.")
+        known = is_probability(self.rare) or (_is_real(self.rare) and self.rare == 1)
+        check(known, f"Expected 0 <= rare={_shown(self.rare)} <= 1.")
 
 
 @dataclass(frozen=True)
@@ -198,7 +261,7 @@ class Response:
     epsilon: float
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
+        _check_amount("epsilon", self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -210,9 +273,9 @@ class Shuffled:
     records: int
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check(0 <= self.delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
-        check_count("records", self.records)
+        _check_amount("epsilon", self.epsilon)
+        _check_probability("delta", self.delta)
+        _check_count("records", self.records)
 
 
 Event = Gaussian | PoissonGaussian | SubsetGaussian | Sphere | Objective | Claimed | InputMinimum | Response | Shuffled
@@ -238,22 +301,25 @@ def to_dict(event: Event) -> dict[str, Any]:
     return {"kind": type(event).__name__, **dataclasses.asdict(event)}
 
 
-def from_dict(data: dict[str, Any]) -> Event:
+def from_dict(data: object) -> Event:
     """The event that :func:`to_dict` described; every field is checked again."""
-    fields = dict(data)
-    kind = _KINDS.get(str(fields.pop("kind", "")))
+    check(isinstance(data, dict), "Expected an event to be a mapping of fields.")
+    assert isinstance(data, dict)  # for the type checker: check() raised above
+    kind = _KINDS.get(str(data.get("kind")))
     check(kind is not None, "Expected an event of a known kind: " + ", ".join(_KINDS) + ".")
-    assert kind is not None  # for the type checker: check() raised above
-    names = {f.name for f in dataclasses.fields(kind)}
-    check(
-        set(fields) == names, f"Expected a {kind.__name__} event to have exactly the fields {', '.join(sorted(names))}."
-    )
+    assert kind is not None
+    fields = _fields(kind, {name: value for name, value in data.items() if name != "kind"})
     if "sensitivity" in fields:
-        fields["sensitivity"] = Sensitivity(**fields["sensitivity"])
-        numbers = [v for v in dataclasses.asdict(fields["sensitivity"]).values() if v is not None]
-    else:
-        numbers = []
-    numbers += [fields[f.name] for f in dataclasses.fields(kind) if f.type in ("int", "float")]
-    check(all(type(v) in (int, float) for v in numbers), "Expected numbers in an event where it has numbers.")
+        fields["sensitivity"] = Sensitivity(**_fields(Sensitivity, fields["sensitivity"]))
     event: Event = kind(**fields)
     return event
+
+
+def _fields(kind: type[Any], data: object) -> dict[str, Any]:
+    """The fields of a kind of value, all of them and no other."""
+    names = {field.name for field in dataclasses.fields(kind)}
+    check(
+        isinstance(data, dict) and set(data) == names,
+        f"Expected a {kind.__name__} event to have exactly the fields {', '.join(sorted(names))}.",
+    )
+    return dict(data)  # type: ignore[call-overload,no-any-return]

@@ -7,16 +7,25 @@ import hashlib
 import json
 import math
 import textwrap
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tacit import accounting, events
 from tacit.checks import PrivacyError, at_most, check, refuse
-from tacit.events import Event
-from tacit.theorems import THEOREMS
+from tacit.events import Event, is_amount, is_count, is_probability
+from tacit.reading import parse, plain
+from tacit.theorems import MODEL, THEOREMS
 from tacit.types import ADJACENCIES, Adjacency, Status
 
 FORMAT = "tacit-guarantee"
+EVENTS = 64
+"""The most events that a guarantee may list; no method of Tacit has more than two."""
+LONGEST = 2**20
+"""The most characters that a guarantee alone may have."""
+TOLERANCE = 1e-6
+"""Events that cost this fraction more than stated still verify: prices are computed to that, not to the last bit."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class Guarantee:
     assumptions: tuple[str, ...]
     seeded: bool
     calibration: str = "proven"
-    protects: str = "the released model"
+    protects: str = MODEL
     version: str = ""
 
     @property
@@ -67,15 +76,24 @@ class Guarantee:
         return accounting.epsilon(self.events, self.delta if delta is None else delta, chosen)
 
     def verify(self) -> float:
-        """Compute epsilon again from the recorded events alone.
+        """Compute epsilon again from the recorded events alone, and check that they are what the theorem prices.
 
-        Return it, or raise PrivacyError when it does not hold.
+        Return it, or raise PrivacyError when it does not hold: when the events are not those of the theorem, the
+        method, the adjacency or the calibration, or cost more than stated; when the status is not that of the theorem,
+        or is not 'proven'; and when no noise was added, because there is then nothing to verify.
         """
-        row = THEOREMS.get(self.theorem)
-        if row is None:
-            refuse("This guarantee cites a theorem that Tacit does not know; it cannot be checked here.")
-        price = self.epsilon_at()
-        if not price <= self.epsilon * (1 + 1e-6):
+        _check_fields(self)
+        row = THEOREMS[self.theorem]
+        if not self.events or math.isinf(self.epsilon):
+            refuse("There is nothing to verify: no noise was added, or not enough for any epsilon to be stated.")
+        objection = row.objection(
+            self.events, method=self.method, calibration=self.calibration, adjacency=self.adjacency,
+            protects=self.protects, records=self.records,
+        )  # fmt: skip
+        if objection:
+            refuse(f"The events of this guarantee are not what it rests on. {objection}")
+        price = self._price()
+        if not price <= self.epsilon * (1 + TOLERANCE):
             refuse(f"The released events cost epsilon={price:.6g}, more than the stated {self.epsilon:.6g}.")
         if self.status != row.status:
             refuse(f"The status says {self.status!r}, but the theorem it rests on is {row.status!r}.")
@@ -84,6 +102,15 @@ class Guarantee:
         if self.status == "refuted":
             refuse("This guarantee is refuted: the paper it follows promises more than its noise gives.")
         return price
+
+    def _price(self) -> float:
+        """The epsilon of the events; a price that its own arithmetic warns about is none."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                return self.epsilon_at()
+            except Warning as error:
+                raise PrivacyError("The recorded events are beyond what can be priced in double precision.") from error
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, with a checksum over all of it."""
@@ -102,38 +129,40 @@ class Guarantee:
     @classmethod
     def from_dict(cls, data: object) -> Guarantee:
         """The guarantee that :meth:`to_dict` described; raises PrivacyError for a foreign or altered one."""
+        plain(data)
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             refuse("This is not a Tacit guarantee.")
         content = {key: value for key, value in data.items() if key != "checksum"}
         if data.get("checksum") != checksum(content):
             refuse("This guarantee was changed after it was written: its checksum does not match.")
+        names = {field.name for field in dataclasses.fields(cls)}
+        if set(content) != {"format", *names}:
+            refuse(f"This guarantee is malformed: it does not have exactly the fields {', '.join(sorted(names))}.")
+        fields = {name: content[name] for name in names}
+        for name, most in (("events", EVENTS), ("assumptions", LONGEST)):
+            if not isinstance(fields[name], list) or len(fields[name]) > most:
+                refuse(f"This guarantee is malformed: its {name} are not a list of at most {most:,}.")
+        fields["epsilon"] = math.inf if fields["epsilon"] is None else fields["epsilon"]
+        fields["assumptions"] = tuple(fields["assumptions"])
         try:
-            fields = {f.name: content[f.name] for f in dataclasses.fields(cls)}
-            fields["epsilon"] = math.inf if fields["epsilon"] is None else float(fields["epsilon"])
             fields["events"] = tuple(events.from_dict(event) for event in fields["events"])
-            fields["assumptions"] = tuple(fields["assumptions"])
-            check(all(isinstance(word, str) for word in fields["assumptions"]), "Expected assumptions in words.")
-            check(type(fields["delta"]) in (int, float) and 0 <= fields["delta"] < 1, "Expected 0 <= delta < 1.")
-            check(type(fields["records"]) is int and fields["records"] >= 0, "Expected a number of records.")
-            check(fields["adjacency"] in ADJACENCIES, "Expected a known adjacency.")
-            check(isinstance(fields["theorem"], str), "Expected the name of a theorem.")
-            return cls(**fields)
-        except (KeyError, TypeError, ValueError) as error:
-            raise PrivacyError("This guarantee is incomplete or malformed; it cannot be checked.") from error
+        except ValueError as error:
+            raise PrivacyError(f"This guarantee is malformed. {error}") from error
+        guarantee = cls(**fields)
+        _check_fields(guarantee)
+        return guarantee
 
     @classmethod
     def from_json(cls, text: str) -> Guarantee:
         """Read what :meth:`to_json` wrote."""
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise PrivacyError("This is not a Tacit guarantee: it is not JSON.") from error
-        return cls.from_dict(data)
+        if len(text) > LONGEST:
+            refuse(f"This is not a Tacit guarantee: it is longer than {LONGEST:,} characters.")
+        return cls.from_dict(parse(text))
 
     def __str__(self) -> str:
         if not self.events:
             return f"NOT PRIVATE: {self.method} was run without noise (epsilon = infinity)."
-        row = THEOREMS[self.theorem]
+        row = THEOREMS[self.theorem]  # Tacit states no other, and reads no other
         other: Adjacency = "add-remove" if self.adjacency == "replace-one" else "replace-one"
         try:
             also = f"epsilon = {at_most(self.epsilon_at(adjacency=other))} under {other}"
@@ -153,6 +182,34 @@ class Guarantee:
             f"randomness  {source if self.seeded else 'operating system entropy'}",
         ]
         return "\n".join(lines)
+
+
+def _text(value: object) -> bool:
+    """Words for one line: line breaks and other unprintable characters could imitate what a program prints."""
+    return isinstance(value, str) and value.isprintable()
+
+
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "epsilon": (lambda v: v == math.inf or is_amount(v), f"a number from {events.LEAST:g} to {events.MOST:g}"),
+    "delta": (is_probability, f"0, or a number from {events.SMALLEST:g} to 1, without 1"),
+    "adjacency": (lambda v: v in ADJACENCIES, " or ".join(ADJACENCIES)),
+    "status": (lambda v: v in ("proven", "claimed", "refuted"), "proven, claimed or refuted"),
+    "method": (_text, "one line of text"),
+    "theorem": (lambda v: isinstance(v, str) and v in THEOREMS, "one that this version of Tacit knows"),
+    "records": (lambda v: is_count(v, 0), f"a whole number from 0 to {events.COUNT:,}"),
+    "assumptions": (lambda v: all(map(_text, v)), "lines of text"),
+    "seeded": (lambda v: type(v) is bool, "true or false"),
+    "calibration": (lambda v: v in ("proven", "paper"), "proven or paper"),
+    "protects": (_text, "one line of text"),
+    "version": (_text, "one line of text"),
+}
+"""What the fields of a guarantee must be, and how to say it; events check themselves."""
+
+
+def _check_fields(guarantee: Guarantee) -> None:
+    for name, (holds, wanted) in _FIELDS.items():
+        if not holds(getattr(guarantee, name)):
+            refuse(f"This guarantee is malformed: its {name} is not {wanted}.")
 
 
 def _wrapped(label: str, text: str) -> list[str]:

@@ -2,33 +2,130 @@
 
 ``proven``: a published proof that we re-checked, or one of ours, written on the page, applies to the code as run.
 ``claimed``: a paper says so and we can neither prove nor refute it. ``refuted``: measured or computed to be false.
+
+Each row also says what it prices: which releases, of which methods, under which adjacencies. A guarantee that cites a
+theorem for something else is refused, however little it costs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.types import Status
+from tacit.events import (
+    Claimed,
+    Event,
+    Gaussian,
+    InputMinimum,
+    Objective,
+    PoissonGaussian,
+    Response,
+    Sensitivity,
+    Shuffled,
+    Sphere,
+    SubsetGaussian,
+)
+from tacit.types import ADJACENCIES, Adjacency, Status
+
+MODEL = "the released model"
+RECORD = "one record, as it leaves its owner"
+
+
+@dataclass(frozen=True)
+class Release:
+    """One event that a theorem prices: its kind, whether it may stand for several steps, and its noise."""
+
+    kind: type[Event]
+    repeated: bool = False
+    noise: str | None = None
+
+    def is_of(self, event: Event) -> bool:
+        """Whether the event is such a release."""
+        steps: int = getattr(event, "count", 1)
+        noise = self.noise in (None, getattr(event, "noise", None))
+        return type(event) is self.kind and (self.repeated or steps == 1) and noise
+
+    def __str__(self) -> str:
+        noise = f" with {self.noise} noise" if self.noise else ""
+        return f"{self.kind.__name__}{noise}{' in any number of steps' if self.repeated else ''}"
+
+
+ONCE, STEPS = Release(Gaussian), Release(Gaussian, repeated=True)
+SAMPLED, SUBSETS = Release(PoissonGaussian, repeated=True), Release(SubsetGaussian, repeated=True)
+BALL, ANSWER, CLAIM = Release(Sphere), Release(Response), Release(Claimed)
+REPLACE: tuple[Adjacency, ...] = ("replace-one",)
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A statement that a guarantee may cite."""
+    """A statement that a guarantee may cite, and what it prices.
+
+    ``releases``: the lists of events, each in this order, that the statement is about. ``methods``: those whose own
+    noise rests on it, by the name that a guarantee gives (the class, where a mechanism was passed as an object);
+    ``published``: those whose calibration='paper' does. ``adjacencies``: those that the proof covers. ``protects``:
+    what the guarantee may be said to be of.
+    """
 
     statement: str
     reference: str
     status: Status
     page: str
+    releases: tuple[tuple[Release, ...], ...]
+    methods: tuple[str, ...]
+    published: tuple[str, ...] = ()
+    adjacencies: tuple[Adjacency, ...] = ADJACENCIES
+    protects: tuple[str, ...] = (MODEL,)
+
+    def objection(
+        self, events: tuple[Event, ...], *, method: str, calibration: str, adjacency: str, protects: str, records: int
+    ) -> str:
+        """Why a guarantee with these words cannot rest on this theorem: one sentence, or the empty string."""
+        priced = " or ".join(", ".join(map(str, wanted)) for wanted in self.releases if wanted) or "nothing"
+        lead = "The theorem that it cites"
+        found = (
+            (self._prices(events), f"{lead} prices {priced}; the recorded events are others."),
+            (
+                method in (self.published if calibration == "paper" else self.methods),
+                f"{lead} is not what this method rests on with calibration={calibration!r}.",
+            ),
+            (adjacency in self.adjacencies, f"{lead} does not cover {adjacency} neighbours."),
+            (protects in self.protects, f"{lead} is about {' or '.join(self.protects)} and nothing else."),
+            (protects != RECORD or records == 1, "It says to be of one record, and speaks of more."),
+            (
+                all(getattr(event, "records", 0) <= records for event in events),
+                "An event speaks of more records than the guarantee does.",
+            ),
+            (
+                not any(_shrinks(getattr(event, "sensitivity", None)) for event in events),
+                "An event states that a replaced record moves less than an added one, which no release of Tacit does.",
+            ),
+        )
+        return next((sentence for holds, sentence in found if not holds), "")
+
+    def _prices(self, events: tuple[Event, ...]) -> bool:
+        return any(
+            len(wanted) == len(events) and all(one.is_of(event) for one, event in zip(wanted, events, strict=True))
+            for wanted in self.releases
+        )
+
+
+def _shrinks(moved: Sensitivity | None) -> bool:
+    """Whether replacing is said to move less than adding: where a record that moves nothing exists, it cannot."""
+    if moved is None or moved.add_remove is None or moved.replace_one is None:
+        return False
+    return moved.replace_one < moved.add_remove
 
 
 THEOREMS: dict[str, Theorem] = {
-    "none": Theorem("No noise was added: this model has no privacy guarantee.", "", "proven", "guarantee"),
+    "none": Theorem("No noise was added: this model has no privacy guarantee.", "", "proven", "guarantee", ((),), ()),
     "gaussian-output": Theorem(
         "The regularised minimiser moves by at most 2G/Lambda when a record is replaced (G/Lambda when one is added); "
         "Gaussian noise on it is priced exactly.",
         "Chaudhuri, Monteleoni & Sarwate 2011, Lemma 8; Balle & Wang 2018, Theorem 5",
         "proven",
         "output",
+        ((ONCE,),),
+        ("output", "Output"),
+        published=("Output",),
     ),
     "sphere-output": Theorem(
         "The regularised minimiser moves by at most 2G/Lambda; noise of density exp(-eps ||b|| / sensitivity) on it is "
@@ -36,6 +133,9 @@ THEOREMS: dict[str, Theorem] = {
         "Chaudhuri, Monteleoni & Sarwate 2011, Theorem 6",
         "proven",
         "output",
+        ((BALL,),),
+        ("output-chaudhuri-2011", "Output"),
+        published=("Output",),
     ),
     "descent-output": Theorem(
         "T gradient steps of size at most 1/((n+1) beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta "
@@ -44,12 +144,19 @@ THEOREMS: dict[str, Theorem] = {
         "Zhang, Zheng, Mou & Wang 2017, Theorem 1 and Lemma 5",
         "proven",
         "output",
+        ((ONCE,),),
+        ("output-zhang-2017", "Output"),
+        published=("output-zhang-2017", "Output"),
     ),
     "permutation-output": Theorem(
         "k passes of permutation SGD move by at most 2kG eta/b (constant step) or 2G/Lambda (decreasing step).",
         "Wu, Li, Kumar, Chaudhuri, Jha & Naughton 2017, Theorems 4 and 7",
         "proven",
         "output",
+        ((ONCE,),),
+        ("output-wu-2017", "output-wu-2017-strong", "Output"),
+        published=("output-wu-2017", "output-wu-2017-strong", "Output"),
+        adjacencies=REPLACE,
     ),
     "objective": Theorem(
         "The privacy loss of the perturbed minimiser is at most that of Gaussian mechanisms, one for each "
@@ -58,6 +165,9 @@ THEOREMS: dict[str, Theorem] = {
         "Redberg, Koskela & Wang 2023; Kifer, Smith & Thakurta 2012; our proof for replace-one",
         "proven",
         "objective",
+        ((Release(Objective, noise="gaussian"), ONCE),),
+        ("objective", "ObjectivePerturbation"),
+        published=("objective", "ObjectivePerturbation"),
     ),
     "objective-pure": Theorem(
         "With noise of density exp(-||b||/scale) in the objective the privacy loss is at most log det ratio + "
@@ -65,6 +175,9 @@ THEOREMS: dict[str, Theorem] = {
         "Chaudhuri, Monteleoni & Sarwate 2011, Theorem 9",
         "proven",
         "objective",
+        ((Release(Objective, noise="sphere"), BALL),),
+        ("objective-chaudhuri-2011", "ObjectivePerturbation"),
+        published=("objective-chaudhuri-2011", "ObjectivePerturbation"),
     ),
     "statistics": Theorem(
         "Second moments and cross moments are released once by one joint Gaussian mechanism; the rest is "
@@ -72,6 +185,8 @@ THEOREMS: dict[str, Theorem] = {
         "Dwork, Talwar, Thakurta & Zhang 2014; Wang 2018; Balle & Wang 2018",
         "proven",
         "statistics",
+        ((ONCE,),),
+        ("statistics", "SufficientStatistics"),
     ),
     "gradient": Theorem(
         "T Gaussian releases of a clipped gradient sum are exactly sqrt(T) clip/scale-GDP (twice that for "
@@ -79,26 +194,38 @@ THEOREMS: dict[str, Theorem] = {
         "Dong, Roth & Su 2022, Corollary 3.3; Wang, Ye & Xu 2017",
         "proven",
         "gradient",
+        ((STEPS,),),
+        ("gradient", "ls-gradient", "GradientPerturbation"),
+        published=("GradientPerturbation",),
     ),
     "sampled-gradient": Theorem(
         "Noisy sums over Poisson samples, composed by privacy loss distributions.",
         "Abadi et al. 2016; Koskela, Jälkö & Honkela 2020; Doroshenko et al. 2022",
         "proven",
         "gradient",
+        ((SAMPLED,),),
+        ("dp-sgd", "dp-lssgd", "bassily-2014", "GradientPerturbation"),
+        published=("bassily-2014", "GradientPerturbation"),
     ),
     "subset-gradient": Theorem(
         "Noisy sums over batches drawn without replacement, composed by Renyi differential privacy.",
         "Wang, Balle & Kasiviswanathan 2019, Theorem 9",
         "proven",
         "gradient",
+        ((SUBSETS,),),
+        ("dp-sgd-subset", "GradientPerturbation"),
+        published=("dp-lssgd", "GradientPerturbation"),
+        adjacencies=REPLACE,
     ),
     "disjoint-gradient": Theorem(
-        "One pass over disjoint random batches with noise of density exp(-eps ||z|| / sensitivity): each "
-        "record is used "
-        "once.",
+        "One pass over disjoint random batches with noise of density exp(-eps ||z|| / sensitivity), or Gaussian noise: "
+        "each record is used once.",
         "Song, Chaudhuri & Sarwate 2013, section II",
         "proven",
         "gradient",
+        ((BALL,), (ONCE,)),
+        ("song-2013", "GradientPerturbation"),
+        published=("GradientPerturbation",),
     ),
     "svrg": Theorem(
         "Anchor gradients over all records and clipped gradient differences over Poisson samples, both with "
@@ -107,6 +234,8 @@ THEOREMS: dict[str, Theorem] = {
         "Wang, Ye & Xu 2017 (Algorithm 1, with the anchor noised once and the sampler accounted)",
         "proven",
         "gradient",
+        ((STEPS, SAMPLED),),
+        ("dp-svrg", "Svrg"),
     ),
     "individual": Theorem(
         "Noisy gradient sums in which every record's own parts have squared norms that add up to at most B over the "
@@ -114,6 +243,8 @@ THEOREMS: dict[str, Theorem] = {
         "Feldman & Zrnic 2021; Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023; our proof on the page",
         "proven",
         "individual",
+        ((ONCE,),),
+        ("individual", "Individual"),
     ),
     "pidp-sgd": Theorem(
         "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "
@@ -121,6 +252,10 @@ THEOREMS: dict[str, Theorem] = {
         "Kang et al. 2023, Theorem 5",
         "refuted",
         "heterogeneity",
+        ((CLAIM,),),
+        (),
+        published=("pidp-sgd", "PidpSgd"),
+        adjacencies=REPLACE,
     ),
     "pi-dbdp-erm": Theorem(
         "Performance-improving DBDP-ERM is said to be (eps, delta)-private although it starts at the exact minimiser "
@@ -128,6 +263,10 @@ THEOREMS: dict[str, Theorem] = {
         "Kang et al. 2020b, Theorem 2",
         "refuted",
         "heterogeneity",
+        ((CLAIM,),),
+        (),
+        published=("pi-dbdp-erm", "PiDbdpErm"),
+        adjacencies=REPLACE,
     ),
     "input": Theorem(
         "Given the noise on all rows and all that the dishonest sent, the model is objective perturbation over a ball; "
@@ -136,18 +275,30 @@ THEOREMS: dict[str, Theorem] = {
         "Our repair of Fukuchi, Tran & Sakuma 2017, Theorem 1; the proof is on the page",
         "proven",
         "input",
+        ((Release(InputMinimum), ONCE),),
+        ("input", "InputPerturbation"),
+        adjacencies=REPLACE,
     ),
     "input-paper": Theorem(
         "The model learned from records perturbed by Algorithm 1 is said to be (eps, delta)-private.",
         "Fukuchi, Tran & Sakuma 2017, Theorem 1 (the published proof has gaps, listed on the page)",
         "claimed",
         "input",
+        ((CLAIM,),),
+        (),
+        published=("input", "InputPerturbation"),
+        adjacencies=REPLACE,
     ),
     "input-record": Theorem(
         "A submission is one joint Gaussian mechanism on (q, p), priced exactly.",
         "Balle & Wang 2018, Theorem 5; Dong, Roth & Su 2022",
         "proven",
         "input",
+        ((ONCE,), (ONCE, ONCE)),
+        ("input", "InputPerturbation"),
+        published=("input", "InputPerturbation"),
+        adjacencies=REPLACE,
+        protects=(RECORD,),
     ),
     "input-local": Theorem(
         "Each record is perturbed by its owner; in an order that tells nothing, n of them are at most as far apart as "
@@ -155,18 +306,29 @@ THEOREMS: dict[str, Theorem] = {
         "Feldman, McMillan & Talwar 2022, Theorem 3.2; the term for delta_0 is proven on the page",
         "proven",
         "local",
+        ((Release(Shuffled),), (ONCE, ANSWER)),
+        ("input-local", "LocalPerturbation"),
+        adjacencies=REPLACE,
     ),
     "input-local-record": Theorem(
         "Gaussian noise on x and randomised response on y, multiplied exactly.",
         "Balle & Wang 2018, Theorem 5; Warner 1965",
         "proven",
         "local",
+        ((ONCE, ANSWER),),
+        ("input-local", "LocalPerturbation"),
+        adjacencies=REPLACE,
+        protects=(RECORD,),
     ),
     "local-duchi-2013": Theorem(
         "Every contributor answers once, by an l2-ball mechanism of pure epsilon.",
         "Duchi, Jordan & Wainwright 2013, section 4.2.3",
         "proven",
         "local",
+        ((ANSWER,),),
+        ("local-duchi-2013", "DuchiSgd"),
+        adjacencies=REPLACE,
+        protects=(MODEL, RECORD),
     ),
     "input-kang-2020": Theorem(
         "Gradient descent on records with noise of variance O(T log(1/delta)/(n^2 eps^2)) on their features is said to "
@@ -174,6 +336,10 @@ THEOREMS: dict[str, Theorem] = {
         "Kang et al. 2020a, Theorems 1 and 3",
         "refuted",
         "local",
+        ((CLAIM,),),
+        (),
+        published=("input-kang-2020", "input-perturbation", "PublishedInput"),
+        adjacencies=REPLACE,
     ),
     "dbdp-erm": Theorem(
         "DBDP-ERM's Algorithm 1, features perturbed with noise c q G sqrt(T log(1/delta))/eps, is said to be "
@@ -181,5 +347,9 @@ THEOREMS: dict[str, Theorem] = {
         "Kang et al. 2020b, Theorem 1",
         "refuted",
         "local",
+        ((CLAIM,),),
+        (),
+        published=("dbdp-erm", "PublishedInput"),
+        adjacencies=REPLACE,
     ),
 }

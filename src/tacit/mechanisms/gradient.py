@@ -119,6 +119,8 @@ class GradientPerturbation:
             steps, step, rule.momentum, rule.schedule, rule.average, self.radius, self.optimizer,
             largest_weight(facts, clip),
         )  # fmt: skip
+        # Sphere noise is for records that are used once: one step over all records is one disjoint batch.
+        theorem = "disjoint-gradient" if self.noise == "sphere" else sampler.theorem
         words = (
             f"each record's gradient clipped to norm {clip:.6g}",
             f"{steps} steps over {type(sampler).__name__.lower()}",
@@ -126,7 +128,7 @@ class GradientPerturbation:
         )
         return GradientPlan(
             sampler, descent, clip, self.noise, scale, divisor, regularization or 0.0,
-            released(scale) if scale else (), sampler.theorem, words, self.smoothing,
+            released(scale) if scale else (), theorem, words, self.smoothing,
         )  # fmt: skip
 
 

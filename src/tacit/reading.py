@@ -1,0 +1,139 @@
+"""Reading what a stranger wrote: bounded in size and depth, every number finite, no field twice; and writing whole.
+
+Whatever does not fit is a :class:`~tacit.checks.PrivacyError` with one sentence; nothing is built but numbers, text,
+lists and mappings.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import PrivacyError, refuse
+
+LARGEST = 256 * 2**20
+"""Bytes that a JSON file may have."""
+DEPTH = 16
+"""Lists and mappings that may lie within each other; what Tacit writes has nine at most."""
+WHOLE = 2**64
+"""Whole numbers are smaller than this."""
+
+
+@contextmanager
+def named(path: str | Path) -> Iterator[None]:
+    """Put the file's name before the sentence of whatever is refused inside."""
+    try:
+        yield
+    except PrivacyError as error:
+        raise PrivacyError(f"{Path(path).name}: {error}") from error
+
+
+def read_bytes(path: str | Path, largest: int) -> bytes:
+    """The bytes of a file of bounded size; no more than that is ever read."""
+    with Path(path).open("rb") as file:
+        raw = file.read(largest + 1)
+    if len(raw) > largest:
+        refuse(f"This file is larger than {largest // 2**20} MiB; it was not loaded.")
+    return raw
+
+
+def parse(text: str | bytes) -> object:
+    """The value that a JSON text describes, checked by :func:`plain`."""
+    try:
+        words = text.decode("utf-8") if isinstance(text, bytes) else text
+        data = json.loads(words, object_pairs_hook=_once, parse_constant=_constant)
+    except PrivacyError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise PrivacyError("This is not a Tacit file, or it was cut short: it is not readable JSON.") from error
+    return plain(data)
+
+
+def plain(data: object) -> object:
+    """The same value, if JSON can hold it: finite numbers, whole numbers below 2**64, text, at most DEPTH levels."""
+    level: list[Any] = [data]
+    for _ in range(DEPTH + 1):
+        deeper: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                deeper.extend(value)
+                deeper.extend(value.values())
+                if not all(type(key) is str for key in value):
+                    refuse("This file has a field whose name is not text; it was not loaded.")
+            elif isinstance(value, list):
+                deeper.extend(value)
+            else:
+                _check_leaf(value)
+        if not deeper:
+            return data
+        level = deeper
+    refuse(f"This file has lists within lists, more than {DEPTH} deep; it was not loaded.")
+
+
+def _check_leaf(value: object) -> None:
+    if type(value) is float:
+        if not math.isfinite(value):
+            _constant("infinity or NaN")
+    elif type(value) is int:
+        if not -WHOLE < value < WHOLE:
+            refuse("This file holds a whole number of more than 64 bits; it was not loaded.")
+    elif type(value) is str:
+        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+            refuse("This file holds text that is not Unicode; it was not loaded.")
+    elif value is not None and type(value) is not bool:
+        refuse("This file holds something that is neither a number nor text; it was not loaded.")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
+        refuse("This file states a field twice; it was not loaded.")
+    return entries
+
+
+def _constant(name: str) -> Never:
+    refuse(f"This file holds {name} where a finite number belongs; it was not loaded.")
+
+
+def need(condition: object, sentence: str) -> None:
+    """Refuse a model file in a sentence that starts with "Its", unless the condition holds."""
+    if not condition:
+        refuse(f"This model file is malformed. {sentence}")
+
+
+def floats(values: Any) -> NDArray[np.float64]:
+    """A rectangle of finite numbers, written as numbers."""
+    cells = np.asarray(values, dtype=object)  # of lists, where rows are uneven
+    need(all(type(cell) in (int, float) for cell in cells.ravel()), "Its numbers are not all numbers in even rows.")
+    array = cells.astype(np.float64)
+    need(np.isfinite(array).all(), "Its numbers are not all finite.")
+    return array
+
+
+def labels(values: Any) -> NDArray[Any]:
+    """At least two labels of one type: texts, whole numbers, floats or booleans."""
+    kinds = {type(value) for value in values} if isinstance(values, list) else set()
+    need(len(kinds) == 1 and kinds <= {str, int, float, bool} and len(values) >= 2, "Its classes are not a label set.")
+    array = np.asarray(values)
+    need(array.ndim == 1 and array.dtype.kind in "Uifb", "Its classes are not a label set.")
+    return array
+
+
+def write_whole(path: str | Path, data: str | bytes) -> None:
+    """Write a file in one move: whoever looks sees the old file or the new one, never a part of it."""
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with partial.open("xb") as file:
+            file.write(data.encode("utf-8") if isinstance(data, str) else data)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,135 @@
+"""Events answer malformed and absurd numbers with a sentence, and every price comes in bounded time, or not at all."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tacit import PrivacyError, accounting
+from tacit.events import (
+    COUNT,
+    Claimed,
+    Gaussian,
+    InputMinimum,
+    Objective,
+    PoissonGaussian,
+    Response,
+    Sensitivity,
+    Shuffled,
+    Sphere,
+    SubsetGaussian,
+    from_dict,
+    to_dict,
+)
+from tacit.shuffle import shuffled_approximate_delta
+
+MOVED = Sensitivity(1.0, 2.0)
+HONEST = [
+    Gaussian(MOVED, 3.0, 5), PoissonGaussian(1.0, 2.0, 0.1, 7), SubsetGaussian(1.0, 2.0, 3, 40, 9), Sphere(MOVED, 4.0),
+    Objective(1.0, 0.25, 3.0, 9.0, "simplex", 3), Claimed(1.0, 1e-5, "a paper"), Response(1.5),
+    Shuffled(2.0, 1e-9, 300), InputMinimum(3, 500, 1.0, 1.0, 2.0, 0.5, 30.0, -4.0, 1e-8),
+]  # fmt: skip
+ABSURD = [10**400, math.nan, math.inf, -math.inf, True, False, "1", None, [1.0], {}]
+"""No number of an event may be any of these."""
+AMOUNTS = [*ABSURD, 0, -1, -0.0, 1e-320, 1e-200, 1e200]
+"""Nor a scale, a norm or an epsilon any of these."""
+KINDS = {
+    "count": [*AMOUNTS, 10**30, 10**12 + 1, 0.5, 2.0], "ridge": [*ABSURD, 1e200], "row_scale": [*ABSURD, -1, 1e-320],
+    "delta": [*ABSURD, -1, -0.0, 1e-320, 1.0, 2], "tail": [*ABSURD, 0, -1, -0.0, 1e-320, 1.0],
+}  # fmt: skip
+KINDS |= dict.fromkeys(("batch", "records", "outputs", "features"), KINDS["count"])
+
+
+@pytest.mark.parametrize("event", HONEST, ids=lambda event: type(event).__name__)
+def test_absurd_numbers_are_answered_with_a_sentence(event):
+    data = to_dict(event)
+    assert from_dict(data) == event
+    for name in set(data) - {"kind", "sensitivity", "reference", "geometry", "noise"}:
+        for absurd in KINDS.get(name, AMOUNTS):
+            with pytest.raises(ValueError, match="Expected") as caught:
+                from_dict({**data, name: absurd})
+            assert str(caught.value).endswith(".")
+            assert len(str(caught.value)) < 200
+        for wrong in ({key: value for key, value in data.items() if key != name}, {**data, "more": 1}):
+            with pytest.raises(ValueError, match="exactly the fields"):
+                from_dict(wrong)
+
+
+@pytest.mark.parametrize("absurd", [value for value in AMOUNTS if value is not None], ids=str)
+def test_absurd_sensitivities_are_answered_with_a_sentence(absurd):
+    with pytest.raises(ValueError, match="Expected"):
+        from_dict({**to_dict(Sphere(MOVED, 1.0)), "sensitivity": {"add_remove": absurd, "replace_one": 1.0}})
+    for whole in (absurd, {"add_remove": 1.0}, {"add_remove": 1.0, "replace_one": 2.0, "more": 1}):
+        with pytest.raises(ValueError, match="exactly the fields"):
+            from_dict({**to_dict(Sphere(MOVED, 1.0)), "sensitivity": whole})
+
+
+def test_what_is_no_event_is_answered_with_a_sentence():
+    for data in (None, 3, [], "Gaussian", {}, {"kind": "os.system"}, {"kind": ["Gaussian"]}, {"kind": None}):
+        with pytest.raises(ValueError, match="Expected an event"):
+            from_dict(data)
+
+
+def test_a_simplex_has_two_outputs_at_least():
+    with pytest.raises(ValueError, match="outputs=1"):
+        Objective(1.0, 1.0, 1.0, 1.0, "simplex", 1)
+    assert Objective(1.0, 1.0, 1.0, 1.0, "logistic", 1).outputs == 1
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert Gaussian(Sensitivity(np.float64(1.0), np.float32(2.0)), np.float64(3.0), np.int64(5)).count == 5
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (Gaussian(Sensitivity(1e150, 1e150), 1e-150),),
+        (Objective(1e150, 1e150, 1e-150, 1e-150, "two-sided"),),
+        (InputMinimum(10**12, 10**12, 1e150, 1e150, 1e150, 1e150, 1e-150, 1e150, 1e-8), Gaussian(MOVED, 1.0)),
+        (SubsetGaussian(1e150, 1e-150, 1, 10**12, 10**12),),
+        (PoissonGaussian(1e150, 1e-150, 1e-150, 10**12),),
+    ],
+    ids=lambda events: type(events[0]).__name__,
+)
+def test_what_overflows_is_refused_or_infinite(events):
+    for delta in (1e-5, 1e-300):
+        try:
+            price = accounting.epsilon(events, delta, "replace-one")
+        except PrivacyError:
+            continue
+        assert price > 1e6
+
+
+def test_a_price_that_is_not_a_number_is_refused(monkeypatch):
+    """NaN compares as false with everything, so a bisection would take it for cheap."""
+    monkeypatch.setattr(accounting, "gaussian_delta", lambda mu, epsilon: math.nan)
+    events = (Gaussian(Sensitivity(1.0, 2.0), 17.25),)
+    accounting._curve.cache_clear()
+    with pytest.raises(PrivacyError, match="beyond what can be priced"):
+        accounting.epsilon(events, 1e-5, "replace-one")
+    with pytest.raises(PrivacyError, match="beyond what can be priced"):
+        accounting.delta(events, 1.0, "replace-one")
+    accounting._curve.cache_clear()
+
+
+def test_many_sampled_steps_cost_the_bound_without_sampling():
+    """At the limit they are composed; beyond it the plain Gaussian bound is used, which is larger and closed."""
+    few = PoissonGaussian(1.0, 1e9, 1e-3, accounting.SAMPLED_STEPS)
+    for count in (accounting.SAMPLED_STEPS + 1, COUNT):
+        many = PoissonGaussian(1.0, 1e9, 1e-3, count)
+        plain = Gaussian(MOVED, 1e9, count)
+        assert accounting.epsilon((many,), 1e-5, "replace-one") == accounting.epsilon((plain,), 1e-5, "replace-one")
+    assert accounting.epsilon((few,), 1e-5, "replace-one") <= accounting.epsilon((many,), 1e-5, "replace-one")
+
+
+def test_more_shuffled_records_never_cost_more(monkeypatch):
+    """The reason why a price for fewer of them is one for all."""
+    for local in (0.5, 2.0, 4.0):
+        prices = [shuffled_approximate_delta(local, 0.0, n, 0.1) for n in (10, 30, 100, 1000)]
+        assert all(a >= b for a, b in itertools.pairwise(prices))
+    monkeypatch.setattr(accounting, "SHUFFLED_RECORDS", 1000)
+    accounting._curve.cache_clear()
+    capped, at_limit = (accounting.delta((Shuffled(2.0, 0.0, n),), 0.1, "replace-one") for n in (COUNT, 1000))
+    accounting._curve.cache_clear()
+    assert capped == at_limit

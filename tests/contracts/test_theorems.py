@@ -1,0 +1,195 @@
+"""Every theorem says what it prices: what a plan produces fits its own theorem, and no other."""
+
+import functools
+import itertools
+import math
+import warnings
+from dataclasses import replace
+
+import pytest
+from instances import MAIN_LOSSES, outputs_of
+
+from tacit import PrivacyError
+from tacit.events import Claimed, Gaussian, Sensitivity
+from tacit.fit import prepare
+from tacit.guarantee import Guarantee
+from tacit.losses import Logistic
+from tacit.mechanisms import (
+    METHODS,
+    PUBLISHED,
+    Disjoint,
+    Everyone,
+    GradientPerturbation,
+    LocalPerturbation,
+    ObjectivePerturbation,
+    Output,
+    PiDbdpErm,
+    PidpSgd,
+    Poisson,
+    PublishedInput,
+    Subset,
+    Svrg,
+    choose_method,
+)
+from tacit.theorems import MODEL, RECORD, THEOREMS
+from tacit.types import ADJACENCIES, Budget, Facts
+
+NETWORKS = {"input-perturbation"}
+"""Names of methods that only networks have."""
+OBJECTS = [
+    Output(), Output("descent"), Output("passes"), Output(noise="sphere"), ObjectivePerturbation(),
+    ObjectivePerturbation("sphere"), GradientPerturbation(steps=3), GradientPerturbation(Everyone(), "sphere", steps=1),
+    GradientPerturbation(Disjoint()), GradientPerturbation(Disjoint(), "sphere"), LocalPerturbation(shuffle=False),
+    GradientPerturbation(Subset(9), steps=2), PidpSgd(1.0, 1.0), PiDbdpErm(1.0), PublishedInput("dbdp-erm", 1.0),
+    PublishedInput("input-kang-2020", 1.0),
+]  # fmt: skip
+"""Mechanisms as users pass them, with settings that no name has."""
+
+
+def brief(mechanism):
+    """The same with few steps, where a numerical accountant prices them."""
+    if isinstance(mechanism, GradientPerturbation) and isinstance(mechanism.sampler, Poisson | Subset):
+        return replace(mechanism, steps=2)
+    return replace(mechanism, rounds=1, inner=2) if isinstance(mechanism, Svrg) else mechanism
+
+
+def stated(method, adjacency, calibration, loss):
+    """The guarantees of a method, or none where it refuses."""
+    facts = Facts(300, 5, outputs_of(loss), 1.2, loss)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            name, mechanism, budget = choose_method(method, Budget(1.0, 1e-5, adjacency), facts, calibration)
+            prepared = prepare(
+                facts, brief(mechanism), budget, method=name, seeded=True, regularization=0.5, calibration=calibration
+            )
+        except ValueError:
+            return []
+        except ZeroDivisionError:  # a paper's Gaussian formula at delta = 0
+            return []
+    return [guarantee for guarantee in (prepared.guarantee, prepared.record_guarantee) if guarantee is not None]
+
+
+@functools.cache
+def every_guarantee():
+    """With the first loss that a method takes: events are of the same kinds for all of them."""
+    first = {name: next(loss for loss in MAIN_LOSSES if loss.name in METHODS[name].losses) for name in METHODS}
+    cases = itertools.product([*METHODS, *OBJECTS], ADJACENCIES, ("proven", "paper"))
+    return [guarantee for case in cases for guarantee in stated(*case, first.get(case[0], Logistic()))]
+
+
+def objection(guarantee, theorem=None):
+    return THEOREMS[theorem or guarantee.theorem].objection(
+        guarantee.events, method=guarantee.method, calibration=guarantee.calibration, adjacency=guarantee.adjacency,
+        protects=guarantee.protects, records=guarantee.records,
+    )  # fmt: skip
+
+
+def test_what_plans_produce_fits_their_theorem():
+    assert [(g.method, g.theorem, objection(g)) for g in every_guarantee() if objection(g)] == []
+
+
+def test_every_theorem_is_reached_by_some_plan():
+    assert {guarantee.theorem for guarantee in every_guarantee()} == set(THEOREMS) - {"none"}
+
+
+def test_every_method_and_calibration_is_reached():
+    seen = {(guarantee.method, guarantee.calibration) for guarantee in every_guarantee()}
+    offered = {(name, way) for name, method in METHODS.items() for way in method.calibrations}
+    assert offered - seen <= {("dp-lssgd", "paper")}  # the side conditions of its Theorem 2 do not hold here
+
+
+def test_no_other_theorem_can_be_cited_for_a_method_by_name():
+    """A theorem swapped for another one is refused, whatever it costs."""
+    for guarantee in every_guarantee():
+        if guarantee.method in METHODS:
+            fitting = {key for key in THEOREMS if not objection(guarantee, key)}
+            assert fitting == {guarantee.theorem}, guarantee.method
+
+
+def test_the_names_in_the_rows_are_those_of_methods():
+    known = {*METHODS, *PUBLISHED, *NETWORKS}
+    known |= {type(entry.mechanism).__name__ for entry in (METHODS | PUBLISHED).values()}
+    named = {name for row in THEOREMS.values() for name in (*row.methods, *row.published)}
+    assert named == known
+
+
+def test_adjacencies_are_those_that_plans_accept():
+    """A row that covers add-remove has a plan for it; one that does not has none."""
+    for key, row in THEOREMS.items():
+        found = {guarantee.adjacency for guarantee in every_guarantee() if guarantee.theorem == key}
+        assert key == "none" or found == set(row.adjacencies), key
+
+
+@pytest.fixture
+def honest() -> Guarantee:
+    (guarantee,) = stated("gradient", "replace-one", "proven", Logistic())
+    assert guarantee.verify() <= 1.0 + 1e-6
+    return guarantee
+
+
+MOVED = Sensitivity(1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"theorem": "statistics"}, "prices Gaussian; the recorded events are others"),
+        ({"theorem": "none"}, "prices nothing"),
+        ({"theorem": "mine"}, "its theorem is not one"),
+        ({"theorem": "individual"}, "prices Gaussian;"),
+        ({"method": "statistics"}, "not what this method rests on"),
+        ({"method": "exact"}, "not what this method rests on"),
+        ({"calibration": "paper"}, "calibration='paper'"),
+        ({"calibration": "mine"}, "its calibration is not"),
+        ({"protects": RECORD}, "is about the released model and nothing else"),
+        ({"protects": "everything"}, "is about the released model and nothing else"),
+        ({"method": "gradient\nVERIFIED."}, "its method is not one line"),
+        ({"assumptions": ("\x1b[2J",)}, "its assumptions is not lines"),
+        ({"events": (Gaussian(MOVED, 1e3), Gaussian(MOVED, 1e3))}, "the recorded events are others"),
+        ({"events": (Gaussian(Sensitivity(2.0, 1.0), 1e3),)}, "moves less than an added one"),
+        ({"events": (Claimed(1.0, 1e-5, "a paper"),)}, "the recorded events are others"),
+        ({"events": (), "epsilon": math.inf, "theorem": "none"}, "nothing to verify"),
+        ({"events": (), "epsilon": 1.0}, "nothing to verify"),
+        ({"epsilon": math.inf}, "nothing to verify"),
+        ({"epsilon": -0.0}, "its epsilon is not"),
+        ({"epsilon": 10**400}, "its epsilon is not"),
+        ({"epsilon": 1e-320}, "its epsilon is not"),
+        ({"epsilon": True}, "its epsilon is not"),
+        ({"epsilon": math.nan}, "its epsilon is not"),
+        ({"delta": -0.0}, "its delta is not"),
+        ({"delta": 1e-320}, "its delta is not"),
+        ({"delta": False}, "its delta is not"),
+        ({"records": 10**400}, "its records is not"),
+        ({"records": True}, "its records is not"),
+        ({"seeded": 1}, "its seeded is not"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(honest, changes, sentence):
+    with pytest.raises(PrivacyError, match=sentence) as caught:
+        replace(honest, **changes).verify()
+    assert str(caught.value).endswith(".")
+    assert len(str(caught.value)) < 400
+
+
+def test_more_records_than_the_guarantee_are_refused():
+    for name, theorem in (("input", "input"), ("input-local", "input-local"), ("dp-sgd-subset", "subset-gradient")):
+        guarantee = stated(name, "replace-one", "proven", Logistic())[0]
+        assert guarantee.theorem == theorem
+        grown = tuple(
+            replace(event, records=event.records + 1) if hasattr(event, "records") else event
+            for event in guarantee.events
+        )
+        with pytest.raises(PrivacyError, match="more records than the guarantee"):
+            replace(guarantee, events=grown).verify()
+
+
+def test_one_record_is_one_record():
+    _, record = stated("input", "replace-one", "proven", Logistic())
+    assert (record.protects, record.records) == (RECORD, 1)
+    assert record.verify() <= record.epsilon * (1 + 1e-6)
+    with pytest.raises(PrivacyError, match="speaks of more"):
+        replace(record, records=2).verify()
+    with pytest.raises(PrivacyError, match="nothing else"):
+        replace(record, protects=MODEL).verify()
