@@ -17,7 +17,8 @@ from tacit._version import __version__
 from tacit.audit.exact import exact_epsilon, one_dimensional_pairs
 from tacit.audit.networks import CANARIES, NETWORKS, audit_network, available, network
 from tacit.audit.result import AuditResult
-from tacit.audit.runner import Progress, audit
+from tacit.audit.course import Progress
+from tacit.audit.runner import audit
 from tacit.audit.subjects import planned
 from tacit.checks import PrivacyError, check
 from tacit.losses import Logistic
