@@ -11,6 +11,7 @@ import hashlib
 import numbers as kinds
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -127,18 +128,28 @@ def read(value: Any) -> Leaf:
 def public(thing: Any) -> dict[str, Any]:
     """The public attributes of an object: those of its own, and properties whose names end in ``_``."""
     own = dict(getattr(thing, "__dict__", {}))
-    for kind in type(thing).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if hasattr(thing, name):
-                own.setdefault(name, getattr(thing, name))
-        for name, found in kind.__dict__.items():
-            if name.endswith("_") and not name.startswith("_") and isinstance(found, property):
-                try:
-                    own.setdefault(name, getattr(thing, name))
-                except Exception as error:  # that it cannot be read is an outcome as well
-                    own.setdefault(name, type(error).__name__)
+    slots, properties = _declared(type(thing))
+    own.update({name: getattr(thing, name) for name in slots if name not in own and hasattr(thing, name)})
+    for name in properties:
+        try:
+            own.setdefault(name, getattr(thing, name))
+        except Exception as error:  # that it cannot be read is an outcome as well
+            own.setdefault(name, type(error).__name__)
     return {name: value for name, value in own.items() if not str(name).startswith("_")}
+
+
+@lru_cache(maxsize=256)
+def _declared(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The slots of a class, and its properties whose names end in ``_``."""
+    slots: list[str] = []
+    properties: list[str] = []
+    for part in kind.__mro__:
+        held = part.__dict__.get("__slots__", ())
+        slots.extend((held,) if isinstance(held, str) else held)
+        properties.extend(
+            name for name, found in part.__dict__.items() if name.endswith("_") and isinstance(found, property)
+        )
+    return tuple(slots), tuple(name for name in properties if not name.startswith("_"))
 
 
 def _digest(*parts: bytes) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 import tacit.noise
 from tacit.audit.pairs import Pair
-from tacit.audit.strangers import exposed, fresh
+from tacit.audit.strangers import exposed, fresh, unfitted
 from tacit.audit.subjects import Planned
 from tacit.events import Event, Gaussian, PoissonGaussian, Sphere, SubsetGaussian
 from tacit.noise import SeededSource, Words
@@ -139,7 +139,7 @@ def same_noise(estimator: Any, pair: Pair, seed: int = 0) -> tuple[list[str], fl
     """
     sides = []
     for data in (pair.first, pair.second):
-        model = fresh(estimator, seed)
+        model = fresh(unfitted(estimator), seed)
         sides.append(exposed(model, model.fit(data.rows.copy(), data.targets.copy())))
     one, two = sides
     found = [f"attribute {name} is set on one data set only" for name in sorted(set(one) ^ set(two))]

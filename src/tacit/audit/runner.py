@@ -87,8 +87,8 @@ def audit(
         claimed, family, 1 - confidence, seconds, trials, thing.plan if isinstance(thing, Planned) else None
     )
     subject, made = watch(thing, chosen, (seed, 0)) if isinstance(thing, Estimator | Trained) else (thing, 0)
-    course = Course(subject, setting, seed, progress or (lambda stage, part: None), made)
-    return _run(course, chosen, name or subject.name, sequential)
+    course = Course(subject, setting, seed, progress or (lambda stage, part: None), made=made, quick=sequential)
+    return _run(course, chosen, name or subject.name)
 
 
 def _check(claimed: Budget, family: str | None, confidence: float, trials: int | None, seconds: float) -> None:
@@ -114,11 +114,11 @@ def _setting(
     )
 
 
-def _run(course: Course, pairs: Sequence[Pair], name: str, sequential: bool) -> AuditResult:
+def _run(course: Course, pairs: Sequence[Pair], name: str) -> AuditResult:
     chosen = course.choose(pairs)
     same = chosen.sides[0].constant and chosen.sides[1].constant
     same = same and not chosen.sides[0].and_also(chosen.sides[1]).constant
-    found = follow(course, chosen, name) if sequential else _score(course, chosen, name)
+    found = follow(course, chosen, name) if course.quick else _score(course, chosen, name)
     return found.noting(SAME) if same else found
 
 
@@ -191,4 +191,5 @@ def audit_samplers(
     seed = secrets.randbits(48) if seed is None else seed
     setting = _setting(claimed, family, 1 - confidence, seconds, trials)
     local: Subject = Local()
-    return _run(Course(local, setting, seed, progress or (lambda stage, part: None)), (pair,), name, sequential)
+    course = Course(local, setting, seed, progress or (lambda stage, part: None), quick=sequential)
+    return _run(course, (pair,), name)

@@ -63,6 +63,9 @@ class Estimator:
     name: str
     ignore: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", unfitted(self.model))
+
     def outcome(self, data: Data, state: np.random.SeedSequence) -> Outcome:
         """Copy, fit, and read what is there. An error is an outcome: by it, too, data sets may be told apart."""
         model = fresh(self.model, state)
@@ -84,14 +87,19 @@ class Estimator:
         fresh(self.model, state).fit(data.rows.copy(), data.targets.copy())
 
 
-def fresh(model: Any, state: np.random.SeedSequence | int) -> Any:
-    """An unfitted copy, with randomness of its own where its ``random_state`` leaves that open."""
-    try:
-        from sklearn.base import clone
+def unfitted(model: Any) -> Any:
+    """A copy as before ``fit``, by scikit-learn's rules where they apply, and else as it is."""
+    from sklearn.base import clone
 
-        made = clone(model)
+    try:
+        return clone(model)
     except (TypeError, RuntimeError, ValueError):  # none of scikit-learn's
-        made = copy.deepcopy(model)
+        return copy.deepcopy(model)
+
+
+def fresh(model: Any, state: np.random.SeedSequence | int) -> Any:
+    """A copy with randomness of its own, where its ``random_state`` leaves that open."""
+    made = copy.deepcopy(model)
     held = getattr(made, _STATE, 0)
     number = state if isinstance(state, int) else int(state.generate_state(1)[0])
     if held is None:
