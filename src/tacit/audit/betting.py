@@ -1,8 +1,8 @@
 r"""Tests that may stop at any time: wagers against a claim, whose capital may grow large only if the claim is false.
 
 A claim says of every set S of results that :math:`p \le \kappa q + d`, where p and q are its probabilities on the two
-data sets: (epsilon, delta)-privacy with :math:`\kappa = e^\epsilon, d = \delta`; for a mechanism as private as a Gaussian
-one, :math:`\kappa = 1` and d its total variation distance. Guess, from earlier runs, that the rates are
+data sets: (epsilon, delta)-privacy with :math:`\kappa = e^\epsilon, d = \delta`; for a mechanism as private as a
+Gaussian one, :math:`\kappa = 1` and d its total variation distance. Guess, from earlier runs, that the rates are
 :math:`(p_1, q_1)`, outside the claim; let :math:`(p_0, q_0)` be the nearest point of its border,
 
 .. math:: p_0 = \kappa q_0 + d, \quad \kappa u + v = 0, \quad

@@ -108,6 +108,8 @@ class Course:
             plain, middle = self.promise(pair, sides, self._affordable(rate), trees=len(pairs) == 1)
             hope = max(plain.expected, middle.expected if middle is not None and self.setting.known else 0.0)
             found.append((hope, rate, pair, sides))
+        nothing = all(sides[0].and_also(sides[1]).empty for *_, sides in found)
+        check(not nothing, "Training gave nothing but NaN on both data sets. Expected parameters.")
         _, rate, pair, sides = max(found, key=lambda entry: entry[0])
         target, trials = self._affordable(rate), self.setting.trials
         if self.quick:
@@ -129,8 +131,8 @@ class Course:
         began, trials = time.perf_counter(), self.setting.trials
         share = 0.3 * self.setting.seconds / (pairs + 1)
         sides = self.both(pair, _FIRST)
-        nothing = sides[0].and_also(sides[1]).empty
-        check(not nothing, "Training gave nothing but NaN on both data sets. Expected parameters.")
+        if sides[0].and_also(sides[1]).empty:
+            return sides, 1e-9
         spent = time.perf_counter() - began
         rate = spent / (2 * _FIRST)
         most = 20_000 if trials is None else max(_FIRST, training_runs(trials // 2, self.share) // pairs)

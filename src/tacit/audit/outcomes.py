@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers as kinds
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -128,7 +128,8 @@ def read(value: Any) -> Leaf:
 def public(thing: Any) -> dict[str, Any]:
     """The public attributes of an object: those of its own, and properties whose names end in ``_``."""
     own = dict(getattr(thing, "__dict__", {}))
-    slots, properties = _declared(type(thing))
+    kind: Hashable = type(thing)
+    slots, properties = _declared(kind)
     own.update({name: getattr(thing, name) for name in slots if name not in own and hasattr(thing, name)})
     for name in properties:
         try:
@@ -139,7 +140,7 @@ def public(thing: Any) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=256)
-def _declared(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _declared(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The slots of a class, and its properties whose names end in ``_``."""
     slots: list[str] = []
     properties: list[str] = []

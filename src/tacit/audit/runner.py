@@ -86,6 +86,7 @@ def audit(
     setting = _setting(
         claimed, family, 1 - confidence, seconds, trials, thing.plan if isinstance(thing, Planned) else None
     )
+    subject: Subject
     subject, made = watch(thing, chosen, (seed, 0)) if isinstance(thing, Estimator | Trained) else (thing, 0)
     course = Course(subject, setting, seed, progress or (lambda stage, part: None), made=made, quick=sequential)
     return _run(course, chosen, name or subject.name)

@@ -68,7 +68,9 @@ def follow(course: Course, chosen: Chosen, name: str) -> AuditResult:
     setting = course.setting
     gaussian = setting.family == "gaussian"
     known = gaussian and setting.known
-    wagers = [Wager(setting.claimed, setting.error, gaussian=kind) for kind in ((False, True) if gaussian else (False,))]
+    wagers = [
+        Wager(setting.claimed, setting.error, gaussian=kind) for kind in ((False, True) if gaussian else (False,))
+    ]
     main = wagers[int(known)]
     limit = setting.trials // 2 if setting.trials is not None else chosen.trials + len(chosen.sides[0])
     sides, scored, batch, fitted = chosen.sides, 0, float(_BATCH), 0

@@ -17,7 +17,7 @@ from tacit.audit.bounds import Profile, gaussian_profile
 from tacit.audit.many import run_many
 from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Data
-from tacit.audit.strangers import Estimator, Stranger, Trained
+from tacit.audit.strangers import Estimator, Trained
 from tacit.checks import check, refuse
 from tacit.events import Event, Gaussian, PoissonGaussian
 from tacit.fit import RefutedWarning
@@ -140,9 +140,12 @@ def _scaled_epsilon(events: tuple[Event, ...], claimed: Budget, distance: float)
     return accounting.epsilon(scaled(high), claimed.delta, claimed.adjacency)
 
 
-def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) -> Subject | Stranger:
+Known = Planned | Batched | Estimator | Trained
+
+
+def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) -> Known:
     """The subject that an argument of :func:`tacit.audit.audit` stands for."""
-    if isinstance(train, Planned | Trained | Batched | Estimator):
+    if isinstance(train, Known):
         return train
     if hasattr(train, "fit"):
         return Estimator(train, name or type(train).__name__, tuple(ignore))
