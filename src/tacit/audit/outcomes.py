@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import numbers as kinds
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -128,8 +127,7 @@ def read(value: Any) -> Leaf:
 def public(thing: Any) -> dict[str, Any]:
     """The public attributes of an object: those of its own, and properties whose names end in ``_``."""
     own = dict(getattr(thing, "__dict__", {}))
-    kind: Hashable = type(thing)
-    slots, properties = _declared(kind)
+    slots, properties = _declared(type(thing))
     own.update({name: getattr(thing, name) for name in slots if name not in own and hasattr(thing, name)})
     for name in properties:
         try:
@@ -139,9 +137,13 @@ def public(thing: Any) -> dict[str, Any]:
     return {name: value for name, value in own.items() if not str(name).startswith("_")}
 
 
-@lru_cache(maxsize=256)
-def _declared(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+_DECLARED: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+
+def _declared(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The slots of a class, and its properties whose names end in ``_``."""
+    if kind in _DECLARED:
+        return _DECLARED[kind]
     slots: list[str] = []
     properties: list[str] = []
     for part in kind.__mro__:
@@ -150,7 +152,8 @@ def _declared(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         properties.extend(
             name for name, found in part.__dict__.items() if name.endswith("_") and isinstance(found, property)
         )
-    return tuple(slots), tuple(name for name in properties if not name.startswith("_"))
+    _DECLARED[kind] = tuple(slots), tuple(name for name in properties if not name.startswith("_"))
+    return _DECLARED[kind]
 
 
 def _digest(*parts: bytes) -> int:
