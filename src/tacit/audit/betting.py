@@ -34,26 +34,25 @@ _ABOVE = 1e-6
 _FARTHEST = 60.0
 
 
-def project(p1: Array, q1: Array, grow: Array, add: Array) -> tuple[Array, Array, Array]:
+def project(p1: Array, q1: Array, grow: Array, add: Array, steps: int = 80) -> tuple[Array, Array, Array]:
     """The nearest border point (p0, q0) of ``p <= grow q + add`` to rates outside it, and what is left of its equation.
 
     By bisection: the derivative of the divergence along the border grows in q0.
     """
-    low, high = np.zeros(np.broadcast(p1, q1, grow, add).shape), np.minimum(1.0, (1.0 - add) / grow)
-    high = np.broadcast_to(high, low.shape)
+    low = np.zeros(np.broadcast(p1, q1, grow, add).shape)
+    high = np.broadcast_to(np.minimum(1.0, (1.0 - add) / grow), low.shape)
 
     def slope(q0: Array) -> Array:
         p0 = grow * q0 + add
-        with np.errstate(divide="ignore", invalid="ignore"):
-            up, down = (p1 - p0) / (p0 * (1 - p0)), (q1 - q0) / (q0 * (1 - q0))
-        return np.asarray(-(grow * up + down))
+        return np.asarray((p0 - p1) * grow / (p0 * (1 - p0)) + (q0 - q1) / (q0 * (1 - q0)))
 
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        rising = slope(middle) > 0
-        low, high = np.where(rising, low, middle), np.where(rising, middle, high)
-    q0 = 0.5 * (low + high)
-    return np.asarray(grow * q0 + add), q0, np.abs(slope(q0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(steps):
+            middle = 0.5 * (low + high)
+            rising = slope(middle) > 0
+            low, high = np.where(rising, low, middle), np.where(rising, middle, high)
+        q0 = 0.5 * (low + high)
+        return np.asarray(grow * q0 + add), q0, np.abs(slope(q0))
 
 
 def log_ratio(p1: Array, p0: Array, hits: Array | float, runs: Array | float) -> Array:
@@ -64,7 +63,7 @@ def log_ratio(p1: Array, p0: Array, hits: Array | float, runs: Array | float) ->
 def growth(p1: Array, q1: Array, grow: Array, add: Array) -> Array:
     """How fast the capital grows, a run on each side, if these are the rates; 0 where the claim allows them."""
     outside = p1 > grow * q1 + add
-    p0, q0, _ = project(p1, q1, grow, add)
+    p0, q0, _ = project(p1, q1, grow, add, steps=40)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = log_ratio(p1, p0, p1, 1.0) + log_ratio(q1, q0, q1, 1.0)
     return np.where(outside, rate, 0.0)
