@@ -82,6 +82,21 @@ def test_an_error_on_one_data_set_is_an_outcome_and_on_all_an_error():
         audit(Silent(), CLAIM, pairs=LABEL, trials=400)
 
 
+def test_what_changes_with_time_alone_is_not_held_against_anyone():
+    """A counter of all fits so far: by turns of four it would follow the sides, were they taken in a fixed order."""
+    fits = iter(range(10**9))
+
+    class Counted:
+        def fit(self, X, y):
+            now = next(fits)
+            self.turn, self.block = now % 4, now // 100 % 2
+
+    result = audit(Counted(), CLAIM, pairs=LABEL, trials=2000, confidence=SURE, seed=1)
+    assert result.verdict == "consistent"
+    with pytest.raises(ValueError, match="not its class"):
+        audit(Counted, CLAIM)
+
+
 def test_runs_of_different_lengths():
     """By chance alone: nothing. By the data: a violation."""
     chance = audit(

@@ -15,7 +15,8 @@ import numpy as np
 from tacit.audit.attacks import Attack, Choice, Event, choose_event, choose_middle, fit_attacks
 from tacit.audit.bounds import Profile, gaussian_profile
 from tacit.audit.outcomes import Runs
-from tacit.audit.pairs import Data, Pair
+from tacit.audit.pairs import Pair
+from tacit.audit.strangers import Watched
 from tacit.audit.subjects import Subject
 from tacit.checks import check
 from tacit.types import Budget
@@ -85,15 +86,14 @@ class Course:
         self.quick = quick
         self.share = SHARES[0] if setting.known else SHARES[1]
 
-    def draw(self, data: Data, count: int) -> Runs:
-        """Fresh runs: every draw has a seed of its own."""
-        self.draws += 1
-        self.runs += count
-        return self.subject.draw(data, count, (self.seed, self.draws))
-
     def both(self, pair: Pair, count: int) -> tuple[Runs, Runs]:
-        """Fresh runs on both sides."""
-        return self.draw(pair.first, count), self.draw(pair.second, count)
+        """Fresh runs on both sides: every draw has a seed of its own."""
+        self.runs += 2 * count
+        self.draws += 2
+        if isinstance(self.subject, Watched):
+            return self.subject.draw_both(pair, count, (self.seed, self.draws))
+        one, two = ((self.seed, self.draws - 1), (self.seed, self.draws))
+        return self.subject.draw(pair.first, count, one), self.subject.draw(pair.second, count, two)
 
     def elapsed(self) -> float:
         """Seconds since the audit began."""

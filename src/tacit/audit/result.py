@@ -97,6 +97,6 @@ class AuditResult:
             ]
         lines.append(
             f"  {scored}, {self.runs:,} runs in all, {self.seconds:.1f} s; so many could show at most "
-            f"{self.ceiling:.3g}"
+            f"{self.ceiling:.3g}{' without assumptions' if self.if_gaussian is not None else ''}"
         )
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])

@@ -139,6 +139,19 @@ class Watched:
         states = np.random.SeedSequence(seed).spawn(trials)
         return self.layout.table([self.stranger.outcome(data, state) for state in states])
 
+    def draw_both(self, pair: Pair, trials: int, seed: tuple[int, ...]) -> tuple[Runs, Runs]:
+        """So many runs on each side, one of each in turn and a coin to say which is first.
+
+        What changes with time and not with the data (a clock, a counter, a cache that fills) then falls on both alike.
+        """
+        *states, coins = np.random.SeedSequence(seed).spawn(2 * trials + 1)
+        sides: tuple[list[Outcome], list[Outcome]] = [], []
+        for run, second_first in enumerate(np.random.default_rng(coins).random(trials) < 0.5):
+            for side in (1, 0) if second_first else (0, 1):
+                data = pair.second if side else pair.first
+                sides[side].append(self.stranger.outcome(data, states[2 * run + side]))
+        return self.layout.table(sides[0]), self.layout.table(sides[1])
+
 
 def watch(stranger: Stranger, pairs: Iterable[Pair], seed: tuple[int, ...]) -> tuple[Watched, int]:
     """Run once on every data set, to see what there is; with the number of these runs."""

@@ -147,6 +147,7 @@ def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) 
     """The subject that an argument of :func:`tacit.audit.audit` stands for."""
     if isinstance(train, Known):
         return train
+    check(not isinstance(train, type), "Expected an estimator, not its class: put () behind it.")
     if hasattr(train, "fit"):
         return Estimator(train, name or type(train).__name__, tuple(ignore))
     check(callable(train), "Expected a method's name, an estimator with fit, or a function train(X, y, rng).")
