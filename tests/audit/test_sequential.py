@@ -76,7 +76,11 @@ def test_a_bound_is_reached_through_all_smaller_ones():
     assert wager.epsilons[wager.target] == pytest.approx(1.0, rel=1e-5)
     assert (np.diff(wager.epsilons) > 0).all()
     assert (np.diff(wager.add) > 0).all()
-    wager.best[:] = 100.0
+    wager.best[:] = math.log(1000) - 1e-9
+    assert wager.epsilon == 0
+    wager.best[:] = math.log(1000) + 1e-9
+    assert wager.epsilon == wager.epsilons[-1]
+    assert wager.done
     wager.best[5] = 1.0
     assert wager.epsilon == wager.epsilons[4]
     assert not wager.done
@@ -116,6 +120,26 @@ def test_sequential_audits_spare_what_is_sound():
     assert np.median([r.epsilon for r in sound]) > 0.3, "it sees much of what there is"
     broken = [audit_samplers(response(0, 2.0), response(1, 2.0), claim, seed=s, **options) for s in range(10)]
     assert all(r.verdict == "violated" for r in broken)
+
+
+@pytest.mark.parametrize("told", [(0, 1), (1, 0)])
+def test_no_wager_is_made_on_runs_that_it_has_seen(told):
+    """Coins that are the same on both sides, but for the first batch that is wagered on, where they tell all. Nobody
+    could have known: nothing is won. Who guessed the rates from that batch itself would win on it, one way round."""
+    seen = [0, 0]
+
+    def side(number):
+        def draw(rng, runs):
+            place = np.arange(seen[number], seen[number] + runs)
+            seen[number] += runs
+            return np.where((place >= 100) & (place < 150), told[number], rng.integers(0, 2, runs))
+
+        return draw
+
+    claim = Budget(0.1, 0.0)
+    result = audit_samplers(side(0), side(1), claim, trials=1000, confidence=0.75, sequential=True, seed=1)
+    assert seen == [500, 500]
+    assert result.epsilon == 0
 
 
 def test_time_limits_a_sequential_audit():
