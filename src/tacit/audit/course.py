@@ -106,7 +106,9 @@ class Course:
             self.progress(f"pair '{pair.name}'", 0.3 * number / (len(pairs) + 1))
             sides, rate = self._explore(pair, len(pairs))
             plain, middle = self.promise(pair, sides, self._affordable(rate), trees=len(pairs) == 1)
-            hope = max(plain.expected, middle.expected if middle is not None and self.setting.known else 0.0)
+            other = middle.expected if middle is not None else 0.0
+            # Of two pairs that few runs in the tails cannot tell apart, the middle can.
+            hope = max(plain.expected, other) if self.setting.known else plain.expected + other
             found.append((hope, rate, pair, sides))
         nothing = all(sides[0].and_also(sides[1]).empty for *_, sides in found)
         check(not nothing, "Training gave nothing but NaN on both data sets. Expected parameters.")
@@ -117,7 +119,10 @@ class Course:
             return Chosen(pair, plain, middle, target, sides)
         fitted = training_runs(trials // 2 if trials is not None else int(target / (1 - self.share)), self.share)
         if len(sides[0]) < fitted:
+            again, made = time.perf_counter(), self.runs
             sides = self.more(pair, sides, fitted - len(sides[0]))
+            rate = max((time.perf_counter() - again) / (self.runs - made), 1e-9)
+        target = self._affordable(rate, trained=True)
         plain, middle = self.promise(pair, sides, target, trees=True)
         return self._enough(Chosen(pair, plain, middle, target, sides))
 
@@ -145,13 +150,15 @@ class Course:
             spent = time.perf_counter() - began
         return sides, rate
 
-    def _affordable(self, rate: float) -> int:
-        """Runs to score on each side: what ``trials`` leaves, or what the time left pays for."""
+    def _affordable(self, rate: float, *, trained: bool = False) -> int:
+        """Runs to score on each side: what ``trials`` leaves, or what the time left pays for; a part of that goes on
+        runs that choose, unless these are made."""
         if self.setting.trials is not None:
             half = self.setting.trials // 2
             return max(10, half - training_runs(half, self.share))
         left = max(self.setting.seconds - self.elapsed(), 0.1 * self.setting.seconds)
-        return int(np.clip(0.85 * (1 - self.share) * left / (2 * rate), 100, MOST_TRIALS // 2))
+        part = 1.0 if trained else 1 - self.share
+        return int(np.clip(0.85 * part * left / (2 * rate), 100, MOST_TRIALS // 2))
 
     def promise(self, pair: Pair, sides: tuple[Runs, Runs], trials: int, *, trees: bool) -> tuple[Event, Event | None]:
         """The best events without a family and for it: statistics fitted on one half of these runs, their thresholds
