@@ -280,8 +280,7 @@ def test_refusals(change, sentence):
         (lambda rng: "s3cr3t", "array of numbers"),
         (lambda rng: math.nan, "nothing but NaN"),
         (lambda rng: np.full(3, math.nan), "nothing but NaN"),
-        (lambda rng: rng.normal(size=rng.integers(1, 9)), "as many parameters in every run"),
-        (lambda rng: (), "as many parameters in every run"),
+        (lambda rng: (), "at least one parameter"),
     ],
 )
 def test_functions_that_return_no_parameters_get_a_sentence(result, sentence):

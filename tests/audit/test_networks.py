@@ -136,7 +136,7 @@ def test_the_command_audits_a_network(tmp_path, capsys):
 def test_the_command_accuses_a_broken_network(monkeypatch, capsys):
     no_noise(monkeypatch)
     assert cli.main(["audit", "mlp", "--canaries", "200", "--seed", "1"]) == 1
-    assert capsys.readouterr().out.count("VIOLATED") == 2  # at default settings, and under stress
+    assert capsys.readouterr().out.count("claimed 1: VIOLATED\n") == 2  # at default settings, and under stress
 
 
 def test_what_cannot_be_audited_is_refused(capsys):

@@ -1,27 +1,32 @@
 """Statistics that tell two data sets apart from released parameters: fitted on one part of the runs, used on another.
 
-An attack is a function from parameters (one row a run) to scores, larger on the first data set.
+An attack is a function from runs to scores, larger on the first data set. Numbers are weighed together; a label (which
+attributes there are, the form or the exact value of one) is scored by how often it was seen on either side.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tacit.audit.bounds import Profile, advantage, clopper_pearson, lower_rate, upper_rate
+from tacit.audit.outcomes import Labels, Runs
 from tacit.types import Array
 
-Score = Callable[[Array], Array]
+Score = Callable[[Runs], Array]
 Order = Literal["first", "second"]
 _MOST_FITTED = 10_000
 _SMALL = 30
 _LUCK = 0.01
 _TREES = 400
+_LABELS = 8
 
 
 @dataclass(frozen=True)
@@ -32,32 +37,74 @@ class Attack:
     score: Score
 
 
-def fit_attacks(first: Array, second: Array, direction: Array | None, *, trees: bool = True) -> list[Attack]:
+def fit_attacks(first: Runs, second: Runs, direction: Array | None, *, trees: bool = True) -> list[Attack]:
     """All statistics that these runs can support, fitted on them, from plain to flexible; without ``trees``, the quick
     ones."""
-    first, second = first[:_MOST_FITTED], second[:_MOST_FITTED]
-    size = first.shape[1]
-    found = []
-    if direction is not None and len(direction) <= size and direction.any():
-        line = np.zeros(size)
+    first, second = first.part(0, _MOST_FITTED), second.part(0, _MOST_FITTED)
+    found = _label_attacks(first, second)
+    both = np.vstack([first.numbers, second.numbers])
+    used = np.flatnonzero((both != both[0]).any(axis=0))  # a number that is always the same says nothing
+    one, two = first.numbers[:, used], second.numbers[:, used]
+    statistics: list[tuple[str, Callable[[Array], Array]]] = []
+    if direction is not None and len(direction) <= both.shape[1] and direction.any():
+        line = np.zeros(both.shape[1])
         line[: len(direction)] = direction / np.linalg.norm(direction)
-        found.append(_linear("projection", line, first, second))
-    found.append(_linear("linear discriminant", _discriminant(first, second), first, second))
-    if size <= _SMALL and min(len(first), len(second)) > 5 * size + 20:
-        found.append(_likelihood(first, second))
-    if trees and size <= _SMALL and min(len(first), len(second)) >= _TREES:
-        found.append(_classifier(first, second))
-    return found
+        statistics.append(("projection", _towards(line[used], one, two)))
+    statistics.append(("linear discriminant", _towards(_discriminant(one, two), one, two)))
+    if 0 < len(used) <= _SMALL and min(len(one), len(two)) > 5 * len(used) + 20:
+        with suppress(np.linalg.LinAlgError):  # numbers that are the same up to rounding: the others will do
+            statistics.append(("Gaussian likelihood ratio", _likelihood(one, two)))
+    if trees and 0 < len(used) <= _SMALL and min(len(one), len(two)) >= _TREES:
+        statistics.append(("density-ratio classifier", _classifier(one, two)))
+    return found + [Attack(name, _of_numbers(score, used)) for name, score in statistics]
 
 
-def _linear(name: str, line: Array, first: Array, second: Array) -> Attack:
+def _of_numbers(score: Callable[[Array], Array], used: NDArray[np.intp]) -> Score:
+    def finite_score(runs: Runs) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is no number is far away, and its square farther
+            return np.nan_to_num(score(runs.numbers[:, used]))
+
+    return finite_score
+
+
+def _label_attacks(first: Runs, second: Runs) -> list[Attack]:
+    """For the labels that tell most: how often each value was seen on the first data set, against the second."""
+    ranked = []
+    for column, name in enumerate(first.names):
+        one, two = first.labels[:, column], second.labels[:, column]
+        values, places = np.unique(np.concatenate([one, two]), return_inverse=True)
+        if len(values) > 1 + len(one) // 2:  # never the same twice: noise
+            continue
+        counts = [np.bincount(part, minlength=len(values)) for part in (places[: len(one)], places[len(one) :])]
+        gap = float(np.abs(counts[0] / len(one) - counts[1] / len(two)).sum())
+        if gap > 0:
+            weights = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
+            ranked.append((gap, Attack(name, _seen(column, values, weights))))
+    ranked.sort(key=lambda entry: -entry[0])
+    return [attack for _, attack in ranked[:_LABELS]]
+
+
+def _seen(column: int, values: Labels, weights: Array) -> Score:
+    """The weight of a run's label; 0 for one that was never seen."""
+
+    def score(runs: Runs) -> Array:
+        labels = runs.labels[:, column]
+        at = np.minimum(np.searchsorted(values, labels), len(values) - 1)
+        return np.where(values[at] == labels, weights[at], 0.0)
+
+    return score
+
+
+def _towards(line: Array, first: Array, second: Array) -> Callable[[Array], Array]:
     sign = 1.0 if np.median(first @ line) >= np.median(second @ line) else -1.0
-    return Attack(name, lambda runs: np.asarray(runs @ (sign * line)))
+    return lambda numbers: np.asarray(numbers @ (sign * line))
 
 
 def _discriminant(first: Array, second: Array) -> Array:
     """(S + small I)^-1 (m1 - m2), with clipped values so that heavy tails do not rule."""
     both = np.vstack([first, second])
+    if both.shape[1] == 0:
+        return np.zeros(0)
     low, high = np.quantile(both, [0.005, 0.995], axis=0)
     one, two = np.clip(first, low, high), np.clip(second, low, high)
     shift = one.mean(axis=0) - two.mean(axis=0)
@@ -71,10 +118,10 @@ def _discriminant(first: Array, second: Array) -> Array:
     return np.asarray(line / (np.linalg.norm(line) or 1.0))
 
 
-def _likelihood(first: Array, second: Array) -> Attack:
+def _likelihood(first: Array, second: Array) -> Callable[[Array], Array]:
     """The log likelihood ratio of two fitted Gaussians."""
 
-    def gaussian(runs: Array) -> Score:
+    def gaussian(runs: Array) -> Callable[[Array], Array]:
         mean = runs.mean(axis=0)
         covariance = np.atleast_2d(np.cov(runs, rowvar=False))
         covariance = covariance + (1e-9 * np.trace(covariance) / len(mean) + 1e-300) * np.eye(len(mean))
@@ -83,10 +130,10 @@ def _likelihood(first: Array, second: Array) -> Attack:
         return lambda x: np.asarray(constant - 0.5 * (((x - mean) @ factor) ** 2).sum(axis=1))
 
     one, two = gaussian(first), gaussian(second)
-    return Attack("Gaussian likelihood ratio", lambda runs: np.asarray(one(runs) - two(runs)))
+    return lambda numbers: np.asarray(one(numbers) - two(numbers))
 
 
-def _classifier(first: Array, second: Array) -> Attack:
+def _classifier(first: Array, second: Array) -> Callable[[Array], Array]:
     """A density ratio by boosted trees; the seed does not matter to validity, only the split of the runs does."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # slow to import
 
@@ -96,11 +143,11 @@ def _classifier(first: Array, second: Array) -> Attack:
     with threadpool_limits(1):  # small trees: threads that wait for each other cost more than they give
         model.fit(np.vstack([first, second]), np.r_[np.ones(len(first)), np.zeros(len(second))])
 
-    def score(runs: Array) -> Array:
+    def score(numbers: Array) -> Array:
         with threadpool_limits(1):
-            return np.asarray(model.decision_function(runs), dtype=np.float64)
+            return np.asarray(model.decision_function(numbers), dtype=np.float64)
 
-    return Attack("density-ratio classifier", score)
+    return score
 
 
 @dataclass(frozen=True)
@@ -124,16 +171,24 @@ class Event:
         return (inside[0], inside[1]) if self.order == "first" else (inside[1], inside[0])
 
 
-def choose_event(
-    attack: Attack, first: Array, second: Array, *, trials: int, delta: float, error: float, profile: Profile | None
-) -> Event:
-    """The most promising threshold for scores of this attack, predicted for ``trials`` runs a side to come.
+@dataclass(frozen=True)
+class Choice:
+    """What a choice is for: runs a side to come, the claim's delta, the error probability."""
+
+    trials: int
+    delta: float
+    error: float
+
+
+def choose_event(attack: Attack, first: Runs, second: Runs, choice: Choice) -> Event:
+    """The most promising threshold for Clopper-Pearson's bound, predicted for the runs to come.
 
     Rates are first moved to the pessimistic end of what these runs allow: the best of many thresholds would otherwise
     be one that was lucky here.
     """
     one, two = np.sort(attack.score(first)), np.sort(attack.score(second))
     both = np.sort(np.concatenate([one, two]))
+    trials = choice.trials
     ranks = np.unique(np.geomspace(1, len(both) // 2, 60).astype(int))
     edges = np.unique(both[np.concatenate([ranks - 1, len(both) - ranks])])
     best = Event(attack, float(np.median(both)), True, "first", "clopper-pearson", 0.0)
@@ -145,20 +200,26 @@ def choose_event(
         )
         for order, hits, false in orders:
             seen, wrong = lower_rate(hits, len(one), _LUCK), upper_rate(false, len(one), _LUCK)
-            shown = clopper_pearson(np.floor(seen * trials), np.ceil(wrong * trials), trials, delta, error)
+            shown = clopper_pearson(
+                np.floor(seen * trials), np.ceil(wrong * trials), trials, choice.delta, choice.error
+            )
             at = int(np.argmax(shown))
             if shown[at] > best.expected:
                 best = Event(attack, float(edges[at]), above, order, "clopper-pearson", float(shown[at]))
-    if profile is None:
-        return best
-    edges = np.quantile(both, np.linspace(0.02, 0.98, 49))
+    return best
+
+
+def choose_middle(attack: Attack, first: Runs, second: Runs, choice: Choice, profile: Profile) -> Event:
+    """The threshold that tells the data sets apart with fewest errors, for the bound of a family."""
+    one, two = np.sort(attack.score(first)), np.sort(attack.score(second))
+    edges = np.quantile(np.concatenate([one, two]), np.linspace(0.02, 0.98, 49))
     gap = (_inside(one, edges, True) - _inside(two, edges, True)) / len(one)
     turn = 1.0 if gap.sum() >= 0 else -1.0
     smooth = np.convolve(turn * gap, np.full(13, 1 / 13), mode="valid")  # a lucky threshold has unlucky neighbours
     at = 6 + int(np.argmax(smooth)) if smooth.max() > 0.5 * (turn * gap).max() else int(np.argmax(turn * gap))
-    errors = math.ceil((1 - turn * gap[at] + 0.7 / math.sqrt(len(one))) * trials)
-    expected = profile(float(advantage(errors, trials, error)))
-    return Event(attack, float(edges[at]), turn > 0, "first", "profile", expected) if expected > best.expected else best
+    errors = math.ceil((1 - turn * gap[at] + 0.7 / math.sqrt(len(one))) * choice.trials)
+    expected = profile(float(advantage(errors, choice.trials, choice.error)))
+    return Event(attack, float(edges[at]), turn > 0, "first", "profile", expected)
 
 
 def _inside(ordered: Array, edges: Array, above: bool) -> Array:

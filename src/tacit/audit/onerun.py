@@ -12,7 +12,8 @@ replace-one neighbours the coin chooses between two versions of a canary, and th
 
 Where all guesses are right, the last term is about :math:`2 \delta (1 + e^\epsilon)`, however many canaries there are:
 no single run shows much more than :math:`\log(\alpha / 2 \delta)` at error :math:`\alpha`. A claim beyond the ceiling
-cannot be refuted this way; a smaller delta, or less confidence, raises it.
+cannot be refuted this way; a smaller delta, or less confidence, raises it. The second bound, for a trainer that is as
+private as some Gaussian mechanism (:mod:`tacit.audit.coins`), has no such ceiling: that cannot reveal all at once.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import binom, norm
+from numpy.typing import NDArray
+from scipy.stats import binom
 
 from tacit.accounting import gaussian_mu
+from tacit.audit.coins import best_gaussian_share, expected_right, gaussian_bound, guessed
 from tacit.audit.pairs import Data
 from tacit.audit.result import AuditResult
 from tacit.checks import check
@@ -68,11 +70,6 @@ def bound(canaries: int, guesses: int, right: int, delta: float, error: float) -
     return low
 
 
-def guessed(canaries: int, share: float) -> int:
-    """How many canaries are guessed: an even number, half of them in and half of them out."""
-    return 2 * int(share * canaries / 2)
-
-
 def best_share(canaries: int, claimed: Budget, confidence: float) -> float:
     """The one share that should show most, chosen from public numbers before anything is trained.
 
@@ -82,10 +79,8 @@ def best_share(canaries: int, claimed: Budget, confidence: float) -> float:
     mu = gaussian_mu(claimed.epsilon, claimed.delta)
 
     def shown(share: float, mu: float) -> float:
-        cut = brentq(lambda t: norm.sf(t) + norm.sf(t - mu) - share, mu / 2 - 1e-6, mu + 40.0)
-        count = guessed(canaries, share)
-        right = int(count * min(1.0, float(norm.sf(cut - mu)) / share))
-        return bound(canaries, count, right, claimed.delta, 1 - confidence)
+        right = expected_right(canaries, share, mu)
+        return bound(canaries, guessed(canaries, share), right, claimed.delta, 1 - confidence)
 
     caught, share = max((shown(share, WEAK * mu), share) for share in CHOICES)
     return share if caught > claimed.epsilon else max((shown(share, mu), share) for share in CHOICES)[1]
@@ -100,6 +95,7 @@ def audit_one_run(
     *,
     others: Data | None = None,
     shares: Sequence[float] = SHARES,
+    gaussian_share: float | None = None,
     confidence: float = 0.999,
     seed: int | None = None,
     name: str = "one run",
@@ -111,8 +107,13 @@ def audit_one_run(
     in for absent canaries: give them for replace-one claims, leave them out for add-remove. ``shares`` of the canaries
     are guessed, those with the largest and the smallest scores; they must be chosen without looking at the model, and
     the fewer, the more each may show. The ceiling is what all guesses right would show.
+
+    ``epsilon`` holds for any trainer; ``if_gaussian`` (where delta > 0) if training is as private as some Gaussian
+    mechanism. It guesses ``gaussian_share`` of the canaries, by default the share that should show most, from public
+    numbers. Each of the two exceeds the true epsilon with probability at most 1 - confidence by itself.
     """
     check(len(shares) > 0 and all(0 < s <= 1 for s in shares), "Expected shares above 0 and up to 1, at least one.")
+    check(gaussian_share is None or 0 < gaussian_share <= 1, "Expected gaussian_share above 0 and up to 1.")
     check(
         (others is None) == (claimed.adjacency == "add-remove"),
         "Replace-one claims need others=, add-remove ones do not.",
@@ -136,12 +137,15 @@ def audit_one_run(
     for total in (guessed(count, share) for share in shares):
         if total == 0:
             continue
-        half = total // 2
-        right = int((~inside[order[:half]]).sum() + inside[order[-half:]].sum())
+        right = _right(inside[order], total)
         shown = bound(count, total, right, claimed.delta, error)
         ceiling = max(ceiling, bound(count, total, total, claimed.delta, error))
         if shown >= best:
             best, detail = shown, (total, right)
+    if_gaussian = None
+    total = guessed(count, gaussian_share or best_gaussian_share(count, claimed, confidence)) if claimed.delta else 0
+    if total:
+        if_gaussian = gaussian_bound(count, total, _right(inside[order], total), claimed.delta, 1 - confidence)
     return AuditResult(
         subject=name,
         claimed=claimed.epsilon,
@@ -158,6 +162,13 @@ def audit_one_run(
         ceiling=ceiling,
         seconds=time.perf_counter() - start,
         seed=seed,
+        if_gaussian=if_gaussian,
         first=scores[inside],
         second=scores[~inside],
     )
+
+
+def _right(inside: NDArray[np.bool_], total: int) -> int:
+    """Right guesses among the lowest and the highest scores, where the coins come in the order of the scores."""
+    half = total // 2
+    return int((~inside[:half]).sum() + inside[-half:].sum())

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 import tacit.noise
 from tacit.audit.pairs import Pair
+from tacit.audit.strangers import exposed, fresh, unfitted
 from tacit.audit.subjects import Planned
 from tacit.events import Event, Gaussian, PoissonGaussian, Sphere, SubsetGaussian
 from tacit.noise import SeededSource, Words
@@ -134,22 +134,19 @@ def _declared(events: tuple[Event, ...], release: Release, adjacency: Adjacency)
 def same_noise(estimator: Any, pair: Pair, seed: int = 0) -> tuple[list[str], float]:
     """For a stranger with a ``random_state``: fit both data sets with the same one.
 
-    Gives what changed that never should (shapes, fitted attributes), and how far the coefficients moved: for noise
-    that is added to a statistic last, that is the statistic's own move, to be compared with the noise's scale.
+    Gives what changed that never should (attributes, their types, shapes, dtypes and text), and how far the numbers
+    moved, those of ``coef_`` and ``intercept_`` where there are any: for noise that is added to a statistic last, that
+    is the statistic's own move, to be compared with the noise's scale.
     """
-    models = []
+    sides = []
     for data in (pair.first, pair.second):
-        model = clone(estimator)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=seed)
-        models.append(model.fit(data.rows, data.targets))
-    one, two = ({k: np.shape(v) for k, v in vars(m).items() if k.endswith("_")} for m in models)
+        model = fresh(unfitted(estimator), seed)
+        sides.append(exposed(model, model.fit(data.rows.copy(), data.targets.copy())))
+    one, two = sides
     found = [f"attribute {name} is set on one data set only" for name in sorted(set(one) ^ set(two))]
-    found += [
-        f"{name} has shape {one[name]}, then {two[name]}"
-        for name in sorted(set(one) & set(two))
-        if one[name] != two[name]
-    ]
-    ends = [np.r_[np.ravel(m.coef_), np.ravel(getattr(m, "intercept_", ()))] for m in models]
-    moved = float(np.linalg.norm(ends[0] - ends[1])) if ends[0].shape == ends[1].shape else math.inf
-    return found, moved
+    shared = sorted(set(one) & set(two))
+    found += [f"{name} changed its type, shape, dtype or text" for name in shared if one[name].form != two[name].form]
+    names = [name for name in ("coef_", "intercept_") if name in shared] or shared
+    if any(len(one[name].numbers) != len(two[name].numbers) for name in names):
+        return found, math.inf
+    return found, math.sqrt(sum(float(((one[n].numbers - two[n].numbers) ** 2).sum()) for n in names))

@@ -6,17 +6,18 @@ Each becomes one thing: a function that gives as many independent runs on a data
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import clone
 
 from tacit import accounting
 from tacit.audit.bounds import Profile, gaussian_profile
 from tacit.audit.many import run_many
+from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Data
+from tacit.audit.strangers import Estimator, Trained
 from tacit.checks import check, refuse
 from tacit.events import Event, Gaussian, PoissonGaussian
 from tacit.fit import RefutedWarning
@@ -27,9 +28,6 @@ from tacit.noise import SeededSource
 from tacit.problem import Problem, Records
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
-Train = Callable[[Array, Array, np.random.Generator], Any]
-NO_NUMBER = 1e30
-"""What stands for NaN in a run's parameters."""
 LOSSES: dict[str, Callable[[], Loss]] = {
     "logistic": Logistic, "huber-hinge": HuberHinge, "squared": Squared, "softmax": lambda: Softmax(3),
 }  # fmt: skip
@@ -42,24 +40,8 @@ class Subject(Protocol):
     def name(self) -> str:
         """What the result calls it."""
 
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Array:
-        """Independent runs on one data set, as rows of parameters; runs of other seeds are independent of these."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A function ``train(X, y, rng) -> parameters``, called once a run."""
-
-    train: Train
-    name: str
-
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Array:
-        """Call it with a fresh generator for each run."""
-        seeds = np.random.SeedSequence(seed).spawn(trials)
-        runs = [_flat(self.train(data.rows, data.targets, np.random.default_rng(s))) for s in seeds]
-        sizes = {len(run) for run in runs}
-        check(len(sizes) == 1 and 0 not in sizes, "Expected the function to return as many parameters in every run.")
-        return _finite(np.stack(runs))
+    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Runs:
+        """Independent runs on one data set; runs of other seeds are independent of these."""
 
 
 @dataclass(frozen=True)
@@ -69,34 +51,10 @@ class Batched:
     train: Callable[[Array, Array, np.random.Generator, int], Array]
     name: str = "batched function"
 
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Array:
+    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Runs:
         """One call."""
         runs = self.train(data.rows, data.targets, np.random.default_rng(np.random.SeedSequence(seed)), trials)
-        return _finite(np.asarray(runs, dtype=np.float64).reshape(trials, -1))
-
-
-@dataclass(frozen=True)
-class Estimator:
-    """An estimator with ``fit`` and, once fitted, ``coef_`` and perhaps ``intercept_``: ours or a stranger's."""
-
-    model: Any
-    name: str
-
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Array:
-        """Clone and fit for each run; seeded where it takes a ``random_state``, else with its own randomness."""
-        states = np.random.SeedSequence(seed).generate_state(trials)
-        seeded = "random_state" in self.model.get_params() if hasattr(self.model, "get_params") else False
-        runs = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for state in states:
-                model = clone(self.model)
-                if seeded:
-                    model.set_params(random_state=int(state))
-                model.fit(data.rows, data.targets)
-                check(hasattr(model, "coef_"), "Expected the fitted estimator to have coef_. Audit a function instead.")
-                runs.append(np.r_[_flat(model.coef_), _flat(getattr(model, "intercept_", ()))])
-        return _finite(np.stack(runs))
+        return Runs.of(np.asarray(runs, dtype=np.float64).reshape(trials, -1))
 
 
 @dataclass(frozen=True)
@@ -115,9 +73,9 @@ class Planned:
         rows = np.ascontiguousarray(data.rows)
         return Problem(Records.build(rows, data.targets, self.clip, self.intercept), self.loss, outputs)
 
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Array:
+    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Runs:
         """Many runs at once."""
-        return run_many(self.plan, self.problem(data), trials, SeededSource(seed))
+        return Runs.of(run_many(self.plan, self.problem(data), trials, SeededSource(seed)))
 
 
 def planned(
@@ -182,24 +140,15 @@ def _scaled_epsilon(events: tuple[Event, ...], claimed: Budget, distance: float)
     return accounting.epsilon(scaled(high), claimed.delta, claimed.adjacency)
 
 
-def subject_of(train: Any, name: str | None = None) -> Subject:
+Known = Planned | Batched | Estimator | Trained
+
+
+def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) -> Known:
     """The subject that an argument of :func:`tacit.audit.audit` stands for."""
-    if isinstance(train, Planned | Trained | Batched | Estimator):
+    if isinstance(train, Known):
         return train
+    check(not isinstance(train, type), "Expected an estimator, not its class: put () behind it.")
     if hasattr(train, "fit"):
-        return Estimator(train, name or type(train).__name__)
+        return Estimator(train, name or type(train).__name__, tuple(ignore))
     check(callable(train), "Expected a method's name, an estimator with fit, or a function train(X, y, rng).")
     return Trained(train, name or str(getattr(train, "__name__", "function")))
-
-
-def _flat(parameters: Any) -> Array:
-    try:
-        return np.asarray(parameters, dtype=np.float64).ravel()
-    except (TypeError, ValueError):
-        kind = type(parameters).__name__
-    raise ValueError(f"Expected an array of numbers as the result of training, not {kind}: the parameters that go out.")
-
-
-def _finite(runs: Array) -> Array:
-    """NaN and infinity as far-away numbers: that a run gives them is an outcome like others, and may tell."""
-    return np.nan_to_num(runs, nan=NO_NUMBER, posinf=NO_NUMBER, neginf=-NO_NUMBER)

@@ -14,10 +14,11 @@ from functools import partial
 from typing import Any
 
 from tacit._version import __version__
+from tacit.audit.course import Progress
 from tacit.audit.exact import exact_epsilon, one_dimensional_pairs
 from tacit.audit.networks import CANARIES, NETWORKS, audit_network, available, network
 from tacit.audit.result import AuditResult
-from tacit.audit.runner import Progress, audit
+from tacit.audit.runner import audit
 from tacit.audit.subjects import planned
 from tacit.checks import PrivacyError, check
 from tacit.losses import Logistic
@@ -68,8 +69,8 @@ class Row:
 
     @property
     def worst(self) -> AuditResult:
-        """The audit that measured most."""
-        return max(self.results, key=lambda result: result.epsilon)
+        """The audit that measured most; a violation before all others."""
+        return max(self.results, key=lambda result: (result.verdict != "consistent", result.epsilon))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -234,6 +235,9 @@ def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
     for row in rows:
         worst = row.worst
         verdict = " **VIOLATED**" if worst.verdict == "violated" else ""
+        if worst.if_gaussian is not None:
+            word = ": **VIOLATED**" if worst.if_gaussian > worst.claimed else ""
+            verdict += f" (if Gaussian ≥ {_down(worst.if_gaussian)}{word})"
         exact = "" if row.exact is None else f"{row.exact:.2f}"
         where = f"{worst.subject.removeprefix(row.method).strip(' ,')}; {worst.pair}; {worst.bound}"
         lines.append(
