@@ -243,8 +243,20 @@ def _response(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
 
 
 def _shuffled(event: Shuffled, adjacency: Adjacency) -> _Curve:
+    """The bound of :mod:`tacit.shuffle` first falls with epsilon and then rises; delta itself only falls.
+
+    So a smaller epsilon's bound is one too, and from its lowest point on the bound stays there.
+    """
     _only_replace(adjacency)
-    return _Curve(lambda e: shuffled_approximate_delta(event.epsilon, event.delta, event.records, e))
+
+    def bound(e: float) -> float:
+        return shuffled_approximate_delta(event.epsilon, event.delta, event.records, e)
+
+    low, high = 0.0, event.epsilon
+    for _ in range(60):
+        first, second = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (first, high) if bound(first) > bound(second) else (low, second)
+    return _Curve(lambda e: event.delta if e >= event.epsilon else bound(min(e, high)))
 
 
 def _local(events: tuple[Event, ...], kinds: set[type[Event]], adjacency: Adjacency) -> _Curve | None:
