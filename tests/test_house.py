@@ -10,8 +10,8 @@ import tacit
 
 ROOT = Path(tacit.__file__).parent
 ROOMS = [
-    "_version", "checks", "types", "noise", "losses", "rows", "cells", "bounds", "problem", "events", "tails", "curves",
-    "shuffle", "privacy_loss", "composition", "accounting", "calibrate", "theorems", "smoothing",
+    "_version", "checks", "types", "noise", "losses", "rows", "cells", "bounds", "problem", "events",
+    "rounding", "tails", "curves", "shuffle", "privacy_loss", "composition", "accounting", "calibrate", "theorems", "smoothing",
     "guarantee", "solvers.descent", "solvers.newton", "mechanisms.base",
     "mechanisms.samplers", "mechanisms.rules", "mechanisms.output", "mechanisms.objective", "mechanisms.gradient",
     "mechanisms.statistics", "mechanisms.svrg", "mechanisms", "fit", "estimators", "files", "datasets", "report", "cli",

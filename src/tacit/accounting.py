@@ -31,7 +31,6 @@ from tacit.checks import check, refuse
 from tacit.composition import Composition
 from tacit.curves import (
     Corner,
-    below,
     corners,
     input_convexity,
     input_delta,
@@ -52,8 +51,9 @@ from tacit.events import (
     SubsetGaussian,
 )
 from tacit.privacy_loss import Release
+from tacit.rounding import SMALL, below, up
 from tacit.shuffle import shuffled_approximate_delta
-from tacit.tails import U, chi_delta, gaussian_delta
+from tacit.tails import chi_delta, gaussian_delta
 from tacit.types import Adjacency
 
 __all__ = [
@@ -123,21 +123,19 @@ def _pure(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
             single = event.geometry == "logistic" and event.outputs == 1
             whole = [[Corner(1, log_determinant(event), 1.0 if adjacency == "add-remove" else 2.0)]]
             bounds = corners(event, adjacency) if single else whole
-            exact += Fraction(min(max(c.offset + c.norm * unit for c in cases) for cases in bounds) * (1 + 16 * U))
+            exact += Fraction(up(min(max(c.offset + c.norm * unit for c in cases) for cases in bounds)))
     total = float(exact)
     if Fraction(total) < exact:
         total = math.nextafter(total, math.inf)
 
     def price(e: float) -> float:
         # Among all pure mechanisms randomised response has the largest delta at a smaller epsilon (Kairouz et al. 2015)
-        return 0.0 if e >= total else -math.expm1(below(e, total)) / (1 + math.exp(-total)) * (1 + 16 * U)
+        return 0.0 if e >= total else up(-math.expm1(below(e, total)) / (1 + math.exp(-total)))
 
     def inverse(d: float) -> float:
         if d == 0:
             return total
-        return min(
-            total, total + math.log(max(math.exp(-total), 1 - d * (1 + math.exp(-total)))) + 16 * U * (1 + total)
-        )
+        return min(total, total + math.log(max(math.exp(-total), 1 - d * (1 + math.exp(-total)))) + SMALL * (1 + total))
 
     return _Curve(price, inverse)
 

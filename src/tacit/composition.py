@@ -39,7 +39,8 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.optimize import brentq
 
-from tacit.privacy_loss import Masses, Release, U, discretise
+from tacit.privacy_loss import Masses, Release, discretise
+from tacit.rounding import U, up
 from tacit.types import Array
 
 Spectrum = NDArray[np.complex128]
@@ -113,7 +114,7 @@ class Composition:
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta(epsilon)."""
         inner = epsilon - self.shift
-        return min(1.0, self._tilted(self._theta(inner)).delta(inner) * (1 + 4 * U) + self.beyond * (1 + 4 * U))
+        return min(1.0, up(self._tilted(self._theta(inner)).delta(inner) + self.beyond))
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on epsilon(delta): a value at which :meth:`delta` was found to be at most ``delta``."""

@@ -13,24 +13,20 @@ import numpy as np
 from scipy.special import chdtri, log_ndtr
 
 from tacit.events import InputMinimum, Objective
-from tacit.tails import U, chi_delta, gaussian_delta
+from tacit.rounding import SMALL, below, up
+from tacit.tails import chi_delta, gaussian_delta
 from tacit.types import Adjacency, Array
 
 
 def log_determinant(event: Objective) -> float:
     """Largest log ratio of Hessian determinants when one record is added: ``k log(1 + trace/(k Lambda))``, rank k.
 
-    Rounded up: a quotient, a logarithm and a product are right to 8 u together.
+    Rounded up.
     """
     if event.geometry == "simplex":
         rank = event.outputs - 1
-        return rank * math.log1p(event.trace / (rank * event.regularization)) * (1 + 16 * U)
-    return event.outputs * math.log1p(event.trace / event.regularization) * (1 + 16 * U)
-
-
-def below(epsilon: float, part: float) -> float:
-    """``epsilon - part``, rounded down: where mu is tiny, a price feels the last digit of epsilon."""
-    return epsilon - part - 4 * U * (abs(epsilon) + abs(part))
+        return up(rank * math.log1p(event.trace / (rank * event.regularization)))
+    return up(event.outputs * math.log1p(event.trace / event.regularization))
 
 
 @dataclass(frozen=True)
@@ -52,15 +48,15 @@ def _bends(ratio: float, touching: tuple[float, ...]) -> list[tuple[float, float
     Heights are raised by what rounding of a knot's place, times the steepest tangent, and of its height may lose; the
     last tangent touches at the end, so that knot is exact.
     """
-    slack = 32 * U * ratio
+    slack = SMALL * ratio
     lines = []
     for u in touching:
         rise = ratio * (1 - 2 * u) / (1 + ratio * u * (1 - u))
         lines.append((rise, math.log1p(ratio * u * (1 - u)) - rise * u))
-    knots = [(0.0, lines[0][1] * (1 + 32 * U) + slack)]
+    knots = [(0.0, up(lines[0][1]) + slack)]
     for (rise, foot), (next_rise, next_foot) in itertools.pairwise(lines):
         s = (next_foot - foot) / (rise - next_rise)
-        knots.append((s, (foot + rise * s) * (1 + 32 * U) + slack))
+        knots.append((s, up(foot + rise * s) + slack))
     return [*knots, (1.0, 0.0)]
 
 

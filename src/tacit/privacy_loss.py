@@ -28,12 +28,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from tacit.rounding import SMALL, U
 from tacit.types import Array
 
-U = 2.0**-53
-"""The unit roundoff of double precision."""
 REACH = 13.0
 """Standard deviations up to which losses lie on the grid; the mass beyond, below 1e-38, is an infinite loss."""
+
+
+_TINY = 1e-300
+"""More than what a number too small for a double was."""
+_TAIL = 1e-12
+"""More than ``ndtr`` may be wrong by at ``REACH`` and somewhat beyond, relative."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,11 +117,11 @@ def _between(edges: Array, mean: float) -> tuple[Array, Array]:
     x = edges - mean
     low, high = ndtr(x), ndtr(-x)
     finite = np.where(np.isfinite(x), x, 0.0)
-    wrong = U * (33 + 4 * finite**2)
+    wrong = SMALL * 2 + 4 * U * finite**2
     right = x[:-1] > 0
     mass = np.where(right, high[:-1] - high[1:], low[1:] - low[:-1])
     error = np.where(right, high[:-1] * wrong[:-1] + high[1:] * wrong[1:], low[:-1] * wrong[:-1] + low[1:] * wrong[1:])
-    return mass, error + 1e-300
+    return mass, error + _TINY
 
 
 def discretise(release: Release, step: float) -> Masses:
@@ -132,18 +137,18 @@ def discretise(release: Release, step: float) -> Masses:
     theirs, theirs_error = _between(edges, -release.mu) if release.q else (middle, error)
     mass = (1 - release.p) * (middle + error) + release.p * (ours + ours_error)
     other = (1 - release.q) * np.maximum(middle - error, 0.0) + release.q * np.maximum(theirs - theirs_error, 0.0)
-    mass *= 1 + 8 * U
+    mass *= 1 + SMALL
     # What the exponential and the product lose, and what the borders' shift may add to e^{-loss}, is on b's side.
-    factor = np.exp(losses[:-1]) * (1 - shift - U * (16 + 4 * np.abs(losses[:-1])))
-    upper = np.clip((mass - factor * other) / -np.expm1(-step) * (1 + 16 * U) + 2 * U * mass / step, 0.0, mass)
+    factor = np.exp(losses[:-1]) * (1 - shift - SMALL * (1 + np.abs(losses[:-1])))
+    upper = np.clip((mass - factor * other) / -np.expm1(-step) * (1 + SMALL), 0.0, mass)
     probability = np.zeros(len(losses))
     probability[1:] += upper
-    probability[:-1] += (mass - upper) * (1 + 2 * U)
+    probability[:-1] += mass - upper
     below, above = _tails(release, edges)
     probability[0] += below
     return Masses(
         first=first,
-        probability=probability * (1 + 4 * U) + 1e-300,
+        probability=probability * (1 + SMALL) + _TINY,
         beyond=above,
         shift=shift + U * float(np.abs(losses).max()),
         count=release.count,
@@ -162,7 +167,7 @@ def _forward(release: Release, edges: Array) -> float:
             bound += min(1.0, 2 * weight * np.exp(min(far, 700.0))) * (4 + 2 * far) + 4 * weight
         elif weight > 0.5:
             bound += 4 + 2 * far - np.log(weight) - (np.log1p(-weight) if weight < 1 else 0.0)
-    return 16 * U * float(bound)
+    return SMALL * float(bound)
 
 
 def _tails(release: Release, edges: Array) -> tuple[float, float]:
@@ -171,4 +176,4 @@ def _tails(release: Release, edges: Array) -> tuple[float, float]:
     for x, sign in ((edges[0], 1.0), (edges[-1], -1.0)):
         zero, one = sign * x, sign * (x - release.mu)
         masses.append((1 - release.p) * float(ndtr(zero)) + release.p * float(ndtr(one)))
-    return masses[0] * (1 + 1e-12) + 1e-300, masses[1] * (1 + 1e-12) + 1e-300
+    return masses[0] * (1 + _TAIL) + _TINY, masses[1] * (1 + _TAIL) + _TINY

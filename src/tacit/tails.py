@@ -12,11 +12,21 @@ import math
 import numpy as np
 from scipy.special import erfcx, gammaincc, gammaln, ndtr
 
-U = 2.0**-53
-"""The unit roundoff of double precision."""
+from tacit.rounding import SMALL, U, below, up
+
 LEAST = 2.0**-1022
 """The answer for a delta too small for a double: a Gaussian tail is never zero."""
+_DIGITS = 1e-290
+"""Below this, a double may be rounded by more than u."""
 _ROOT = math.sqrt(2.0)
+_RATIOS = 128 * U
+"""What two of Mills' ratios may be wrong by, relative to the larger."""
+_FORMULAS_MEET = 3e-4
+"""The mu below which a difference of Mills' ratios is taken by its derivative."""
+_WIDTH = 0.01
+"""Of the cells of a chi tail."""
+_GAMMA = 1e-9
+"""A hundred times what the incomplete gamma function may be wrong by."""
 
 
 def _slope(t: float) -> float:
@@ -40,11 +50,11 @@ def _gap(near: float, mu: float) -> float:
     cancellation is charged: 64 u for either ratio, and S <= 1.3 R for what the arguments are wrong by.
     """
     far = near + mu
-    if mu <= 1e-4:
+    if mu <= _FORMULAS_MEET:
         return 0.5 * mu * (_slope(near) + _slope(far)) * (1 + 1e-12)
     first, second = float(erfcx(near / _ROOT)), float(erfcx(far / _ROOT))
-    wrong = first * U * (128 + 8 * (abs(near) + far))
-    return math.sqrt(math.pi / 2) * (first - second + wrong) * (1 + 8 * U)
+    wrong = first * (_RATIOS + SMALL * (abs(near) + far))
+    return up(math.sqrt(math.pi / 2) * (first - second + wrong))
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -55,25 +65,24 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
     with Mills' ratio R. For a negative epsilon, ``delta(epsilon) = 1 - e^epsilon + e^epsilon delta(-epsilon)``.
 
-    Guarantee: never below the exact value; above it by at most 1e-7 relative, 1e-9 for mu in [1e-6, 100], where it is
-    at least ``LEAST``.
+    Guarantee: never below the exact value; above it by at most 1e-7 relative.
     Edges: mu = 0 gives ``max(0, 1 - e^epsilon)``; a delta that no double can hold becomes ``LEAST``.
     Reference: Balle & Wang 2018, Theorem 5; Dong, Roth & Su 2022.
     """
     if mu == 0:
-        return -math.expm1(min(0.0, epsilon)) * (1 + 4 * U)
+        return up(-math.expm1(min(0.0, epsilon)))
     if epsilon < 0:
-        return min(1.0, (-math.expm1(epsilon) + math.exp(epsilon) * gaussian_delta(mu, -epsilon)) * (1 + 16 * U))
+        return min(1.0, up(-math.expm1(epsilon) + math.exp(epsilon) * gaussian_delta(mu, -epsilon)))
     near = epsilon / mu - mu / 2
     # How far near may be off, times the largest logarithmic derivative in near, and the exponential's own error.
-    rough = 8 * U * (4 + abs(near) * (abs(near) + mu))
+    rough = SMALL * (1 + abs(near) * (abs(near) + mu))
     if near > 40:
         return LEAST
     density = math.exp(-0.5 * near * near) / math.sqrt(2 * math.pi)
     if near < -1:  # then mu > 2, and delta > 0.68
         lost = float(ndtr(near)) + density * math.sqrt(math.pi / 2) * float(erfcx((near + mu) / _ROOT))
-        return min(1.0, 1.0 - lost * (1 - min(1.0, 64 * U + rough)) + 4 * U)
-    return min(1.0, max(LEAST, density * _gap(near, mu) * (1 + rough)))
+        return min(1.0, up(1.0 - lost * (1 - min(1.0, _RATIOS + rough))))
+    return max(LEAST, density * _gap(near, mu) * (1 + rough))
 
 
 def chi_delta(mu: float, epsilon: float, directions: int) -> float:
@@ -92,24 +101,22 @@ def chi_delta(mu: float, epsilon: float, directions: int) -> float:
     and the last cell has no end. Too large by width^2 / 6 relative at most, some 2e-5.
     Reference: Redberg, Koskela & Wang 2023.
     """
-    shift = epsilon - mu**2 / 2
-    shift -= 16 * U * (abs(epsilon) + mu**2)
-    grown = -math.expm1(min(0.0, shift)) * (1 + 8 * U)
+    shift = below(epsilon, mu**2 / 2)
+    grown = up(-math.expm1(min(0.0, shift)))
     if directions == 1:
         if shift >= 0:
             return min(1.0, 2 * gaussian_delta(mu, epsilon))
-        return min(1.0, grown + math.exp(shift) * math.sqrt(2 / math.pi) * _gap(0.0, mu) * (1 + 16 * U))
+        return min(1.0, up(grown + math.exp(shift) * math.sqrt(2 / math.pi) * _gap(0.0, mu)))
     start = max(0.0, shift / mu)
-    width = 0.01
     # Past the bulk, and past where the tail is the smallest double.
-    cells = start + width * np.arange(math.ceil((max(0.0, math.sqrt(directions) - start) + 45.0) / width))
+    cells = start + np.arange(0.0, max(0.0, math.sqrt(directions) - start) + 45.0, _WIDTH)
     half = directions / 2
-    tails = np.maximum(gammaincc(half, cells**2 / 2), 1e-300)
+    tails = np.maximum(gammaincc(half, cells**2 / 2), LEAST)
     with np.errstate(divide="ignore"):
         logs = (directions - 1) * np.log(cells) - cells**2 / 2 + (1 - half) * math.log(2) - float(gammaln(half))
-    # A hazard that is too small only raises the bound; below 1e-290 it may be anything, so take none.
-    hazards = np.where(tails > 1e-290, np.exp(np.minimum(logs, 700.0)) / tails * (1 - 1e-9), 0.0)
-    ends = np.append(np.full(len(cells) - 1, width), math.inf)
+    # A hazard that is too small only raises the bound; where the tail has no digits left, take none.
+    hazards = np.where(tails > _DIGITS, np.exp(logs) / tails * (1 - _GAMMA), 0.0)
+    ends = np.append(np.diff(cells), math.inf)
     rates = mu + hazards
     parts = np.exp(shift - mu * cells) * tails * (mu / rates) * -np.expm1(-rates * ends)
-    return min(1.0, grown + float(parts.sum()) * (1 + 1e-9) + LEAST)
+    return min(1.0, grown + float(parts.sum()) * (1 + _GAMMA) + LEAST)

@@ -23,7 +23,7 @@ def exact_gaussian(mu, epsilon):
     return mpmath.ncdf(-epsilon / mu + mu / 2) - mpmath.exp(epsilon) * mpmath.ncdf(-epsilon / mu - mu / 2)
 
 
-MUS = (1e-12, 1e-8, 1e-6, 9e-5, 1.1e-4, 1e-3, 0.1, 1.0, 2.5, 5.0, 40.0, 1e3)
+MUS = (1e-12, 1e-8, 1e-6, 2.9e-4, 3.1e-4, 1e-3, 0.1, 1.0, 2.5, 5.0, 40.0, 1e3)
 
 
 @pytest.mark.parametrize("mu", MUS)
@@ -46,11 +46,14 @@ def test_gaussian_delta_edges():
     assert 0 < accounting.gaussian_delta(1e-200, 1e300) < 1e-300
     assert accounting.gaussian_delta(100.0, 1.0) == pytest.approx(1.0)
     assert accounting.gaussian_delta(1e9, 1.0) == 1.0
+    assert accounting.gaussian_delta(1.0, -1000.0) == 1.0
+    assert accounting.gaussian_delta(1e3, -1000.0) == 1.0
+    assert [curves.chi_delta(40.0, -800.0, k) for k in (1, 2, 5)] == [1.0, 1.0, 1.0]
 
 
 def test_mills_gap_charges_for_its_cancellation():
     """On both sides of the change of formula, where either would lose most."""
-    for near, mu in itertools.product((-1.0, 0.0, 2.9, 3.1, 20.0, 39.0), (1e-9, 1e-5, 9.9e-5, 1.01e-4, 1e-2, 3.0)):
+    for near, mu in itertools.product((-1.0, 0.0, 2.9, 3.1, 20.0, 39.0), (1e-9, 1e-5, 2.99e-4, 3.01e-4, 1e-2, 3.0)):
         a, b = mpmath.mpf(near), mpmath.mpf(near) + mpmath.mpf(mu)
         exact = mpmath.ncdf(-a) / mpmath.npdf(a) - mpmath.ncdf(-b) / mpmath.npdf(b)
         assert 1 <= tails._gap(near, mu) / exact <= 1 + 1e-7, (near, mu)

@@ -10,7 +10,8 @@ from scipy import fft
 from scipy.special import ndtr
 
 from tacit.composition import Composition
-from tacit.privacy_loss import Masses, Release, U, discretise
+from tacit.privacy_loss import Masses, Release, discretise
+from tacit.rounding import U
 
 mpmath.mp.dps = 40
 
