@@ -19,6 +19,12 @@ LEAST = 2.0**-1022
 _DIGITS = 1e-290
 """Below this, a double may be rounded by more than u."""
 _ROOT = math.sqrt(2.0)
+_FRACTION, _TERMS = 3.0, range(60, 0, -1)
+"""From where on the continued fraction is used, and its terms: with 60, e^-50 is missing at 3."""
+_FAR, _BULK = 40.0, -1.0
+"""Where a density is zero in double precision; and where 1 minus the rest is no cancellation."""
+_REST = 45.0
+"""Past the bulk, so many deviations hold the tail down to the smallest double."""
 _RATIOS = 128 * U
 """What two of Mills' ratios may be wrong by, relative to the larger."""
 _FORMULAS_MEET = 3e-4
@@ -34,10 +40,10 @@ def _slope(t: float) -> float:
 
     From 3 on by the continued fraction R = 1/(t + c), c = 1/(t + 2/(t + 3/(...))), so that S = c/(t + c).
     """
-    if t <= 3:
+    if t <= _FRACTION:
         return 1 - t * math.sqrt(math.pi / 2) * float(erfcx(t / _ROOT))
     c = 0.0
-    for k in range(60, 0, -1):
+    for k in _TERMS:
         c = k / (t + c)
     return c / (t + c)
 
@@ -76,10 +82,10 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     near = epsilon / mu - mu / 2
     # How far near may be off, times the largest logarithmic derivative in near, and the exponential's own error.
     rough = SMALL * (1 + abs(near) * (abs(near) + mu))
-    if near > 40:
+    if near > _FAR:
         return LEAST
     density = math.exp(-0.5 * near * near) / math.sqrt(2 * math.pi)
-    if near < -1:  # then mu > 2, and delta > 0.68
+    if near < _BULK:  # then mu > 2, and delta > 0.68
         lost = float(ndtr(near)) + density * math.sqrt(math.pi / 2) * float(erfcx((near + mu) / _ROOT))
         return min(1.0, up(1.0 - lost * (1 - min(1.0, _RATIOS + rough))))
     return max(LEAST, density * _gap(near, mu) * (1 + rough))
@@ -105,11 +111,11 @@ def chi_delta(mu: float, epsilon: float, directions: int) -> float:
     grown = up(-math.expm1(min(0.0, shift)))
     if directions == 1:
         if shift >= 0:
-            return min(1.0, 2 * gaussian_delta(mu, epsilon))
+            return 2 * gaussian_delta(mu, epsilon)
         return min(1.0, up(grown + math.exp(shift) * math.sqrt(2 / math.pi) * _gap(0.0, mu)))
     start = max(0.0, shift / mu)
     # Past the bulk, and past where the tail is the smallest double.
-    cells = start + np.arange(0.0, max(0.0, math.sqrt(directions) - start) + 45.0, _WIDTH)
+    cells = start + np.arange(0.0, max(0.0, math.sqrt(directions) - start) + _REST, _WIDTH)
     half = directions / 2
     tails = np.maximum(gammaincc(half, cells**2 / 2), LEAST)
     with np.errstate(divide="ignore"):
