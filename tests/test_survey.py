@@ -30,8 +30,11 @@ def test_the_status_follows_the_theorem(name: str, monkeypatch: pytest.MonkeyPat
     assert survey.published_status(PUBLISHED[name]) == "claimed"
 
 
-def test_a_constant_that_is_given_stays() -> None:
+@pytest.mark.parametrize(("given", "used"), [(8.0, 8.0), (None, 1.0)])
+def test_a_constant_that_is_given_stays_and_one_that_is_open_becomes_one(given, used, monkeypatch) -> None:
     from dataclasses import replace
 
-    method = replace(PUBLISHED["pi-dbdp-erm"], mechanism=PiDbdpErm(constant=8.0))
-    assert survey.published_status(method) == survey.published_status(PUBLISHED["pi-dbdp-erm"])
+    looked_at = []
+    monkeypatch.setattr(survey, "_status", lambda method, *rest: looked_at.append((method.mechanism.constant, *rest)))
+    survey.published_status(replace(PUBLISHED["pi-dbdp-erm"], mechanism=PiDbdpErm(constant=given)))
+    assert looked_at == [(used, 1.0, "replace-one", "paper")]

@@ -3,7 +3,7 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | events | rule | exactness |
 | --- | --- | --- |
 | Gaussian, any number | Gaussian differential privacy: mu = sqrt(sum count (sensitivity/scale)^2) | exact |
-| PoissonGaussian with Gaussian | privacy loss distributions of ``dp-accounting``, pessimistic | tight to 1e-3 |
+| PoissonGaussian with Gaussian | privacy loss distributions, :mod:`tacit.composition` | upper bound, tight to 1e-3 |
 | SubsetGaussian with Gaussian | Renyi differential privacy of ``dp-accounting`` (replace-one) | upper bound |
 | Objective (Gaussian noise) with Gaussian | corners of :func:`objective_delta`, each composed exactly | upper bound |
 | Sphere and Objective (sphere noise) | pure epsilon, added | upper bound |
@@ -24,18 +24,17 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import dp_accounting
-import numpy as np
-from dp_accounting import pld, rdp
+from dp_accounting import rdp
 
 from tacit.checks import PrivacyError, check, refuse
+from tacit.composition import Composition
 from tacit.curves import (
     Corner,
-    chi_delta,
     corners,
-    gaussian_delta,
     input_convexity,
     input_delta,
     input_row,
@@ -54,7 +53,10 @@ from tacit.events import (
     Sphere,
     SubsetGaussian,
 )
+from tacit.privacy_loss import Release
+from tacit.rounding import SMALL, below, up
 from tacit.shuffle import shuffled_approximate_delta
+from tacit.tails import chi_delta, gaussian_delta
 from tacit.types import Adjacency
 
 __all__ = [
@@ -72,10 +74,8 @@ __all__ = [
 ]
 
 _UP = 1.0 + 1e-9
+"""Covers what a mu, itself a root of a sum, is wrong by: delta feels it at most some thousand times."""
 _HIGHEST = 1e6
-_LOST = 64 * 2.0**-53
-"""Added to delta for every sampled step: what the Fourier transforms of a numerical composition may lose. Measured
-where the truth is known (rate 1): at most 2**-53 a step, which is a wrong delta from 1e-10 downwards."""
 SAMPLED_STEPS = 10**6
 """Sampled steps, of all kinds together, that are composed numerically."""
 SHUFFLED_RECORDS = 10**8
@@ -131,21 +131,30 @@ def _covered(sensitivity: float | None, adjacency: Adjacency) -> float:
 
 
 def _pure(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    total = 0.0
+    exact = Fraction(0)
     for event in events:
         if isinstance(event, Sphere):
-            total += _covered(event.sensitivity.under(adjacency), adjacency) / event.scale
+            exact += Fraction(_covered(event.sensitivity.under(adjacency), adjacency)) / Fraction(event.scale)
         elif isinstance(event, Objective):
             unit = event.slope * math.sqrt(1 if event.geometry == "simplex" else event.outputs) / event.scale
             single = event.geometry == "logistic" and event.outputs == 1
             whole = [[Corner(1, log_determinant(event), 1.0 if adjacency == "add-remove" else 2.0)]]
             bounds = corners(event, adjacency) if single else whole
-            total += min(max(c.offset + c.norm * unit for c in cases) for cases in bounds)
-    # Among all pure mechanisms randomised response has the largest delta at a smaller epsilon (Kairouz et al. 2015).
-    return _Curve(
-        lambda e: 0.0 if e >= total else -math.expm1(e - total) / (1 + math.exp(-total)),
-        lambda d: total if d == 0 else total + math.log(max(math.exp(-total), 1 - d * (1 + math.exp(-total)))),
-    )
+            exact += Fraction(up(min(max(c.offset + c.norm * unit for c in cases) for cases in bounds)))
+    total = float(exact)
+    if Fraction(total) < exact:
+        total = math.nextafter(total, math.inf)
+
+    def price(e: float) -> float:
+        # Among all pure mechanisms randomised response has the largest delta at a smaller epsilon (Kairouz et al. 2015)
+        return 0.0 if e >= total else up(-math.expm1(below(e, total)) / (1 + math.exp(-total)))
+
+    def inverse(d: float) -> float:
+        if d == 0:
+            return total
+        return min(total, total + math.log(max(math.exp(-total), 1 - d * (1 + math.exp(-total)))) + SMALL * (1 + total))
+
+    return _Curve(price, inverse)
 
 
 def _objective(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
@@ -155,52 +164,35 @@ def _objective(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
 
 
 def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    relation = _relation(adjacency)
-    sampled = [event for event in events if isinstance(event, PoissonGaussian)]
+    sampled = [event for event in events if isinstance(event, PoissonGaussian) and event.rate < 1]
     factor = 1 if adjacency == "add-remove" else 2
-    mu = _mu(events, adjacency)
-    unsampled = math.sqrt(mu**2 + sum(e.count * (factor * e.clip / e.scale) ** 2 for e in sampled))
-    widest = max(factor * e.clip / e.scale for e in sampled)
+    # Who samples everybody releases a plain Gaussian.
+    everyone = [event for event in events if isinstance(event, PoissonGaussian) and event.rate == 1]
+    mu = math.sqrt(_mu(events, adjacency) ** 2 + sum(e.count * (factor * e.clip / e.scale) ** 2 for e in everyone))
+    plain = _gdp(math.sqrt(mu**2 + sum(e.count * (factor * e.clip / e.scale) ** 2 for e in sampled)))
     if len(sampled) > 64:
         refuse("Expected at most 64 kinds of sampled sums to price together. Price them apart and add.")
-    # Where a step, or all of them by the central limit, cost hundreds, the bound without sampling is enough: a privacy
-    # loss distribution that wide would take all memory.
+    # Where a step, or all of them by the central limit, cost hundreds, the bound without sampling is enough.
     # A step's variance of the loss is rate^2 (e^{m^2} - 1) for a small m, and of the order rate m^2 for a large one.
+    widest = max((factor * e.clip / e.scale for e in sampled), default=0.0)
     squares = [(e.count, e.rate, min((factor * e.clip / e.scale) ** 2, 625.0)) for e in sampled]
     central = math.sqrt(sum(count * min(rate**2 * math.expm1(m), rate * m * (1 + m)) for count, rate, m in squares))
-    if central > 100 or widest > 25 or sum(event.count for event in sampled) > SAMPLED_STEPS:
-        return _gdp(unsampled)
-    # Buckets as fine as is useful, and never more than some millions: the whole loss is of the order of its mean, which
-    # sampling keeps below rate times that of the plain Gaussian.
-    mean = 0.5 * (mu**2 + sum(e.count * e.rate * (factor * e.clip / e.scale) ** 2 for e in sampled))
-    interval = max(1e-4 * max(1.0, widest**2), 1e-6 * mean)
-    total = pld.privacy_loss_distribution.identity(value_discretization_interval=interval)
-    if mu:
-        total = total.compose(
-            pld.privacy_loss_distribution.from_gaussian_mechanism(1 / mu, value_discretization_interval=interval)
+    steps = sum(event.count for event in sampled)
+    if not sampled or max(central, mu) > 100 or widest > 25 or steps > SAMPLED_STEPS:
+        return plain
+    sides = ((1, 1),) if adjacency == "replace-one" else ((1, 0), (0, 1))
+    gaussian = (Release(mu=mu, p=1.0, q=0.0, count=1),) if mu else ()
+    sums = [
+        Composition.of(
+            gaussian
+            + tuple(Release(mu=_UP * e.clip / e.scale, p=up * e.rate, q=down * e.rate, count=e.count) for e in sampled)
         )
-    for event in sampled:
-        one = pld.privacy_loss_distribution.from_gaussian_mechanism(
-            event.scale / event.clip,
-            value_discretization_interval=interval,
-            sampling_prob=event.rate,
-            neighboring_relation=relation,
-        )
-        total = total.compose(one.self_compose(event.count))
-    plain = _gdp(unsampled)
-    lost = _LOST * sum(event.count for event in events if isinstance(event, Gaussian | PoissonGaussian))
-
-    def delta_of(epsilon: float) -> float:
-        with np.errstate(over="ignore"):
-            return min(plain.delta(epsilon), float(total.get_delta_for_epsilon(epsilon)) + lost)
-
-    def epsilon_of(delta: float) -> float:
-        if delta <= lost:
-            return plain.epsilon(delta)
-        with np.errstate(over="ignore"):
-            return min(plain.epsilon(delta), float(total.get_epsilon_for_delta(delta - lost)))
-
-    return _Curve(delta_of, epsilon_of)
+        for up, down in sides
+    ]
+    return _Curve(
+        lambda e: min(plain.delta(e), max(side.delta(e) for side in sums)),
+        lambda d: min(plain.epsilon(d), max(side.epsilon(d) for side in sums)),
+    )
 
 
 def _subset(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
@@ -220,8 +212,8 @@ def _subset(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     factor = sum(e.count * (2 * e.clip / e.scale) ** 2 for e in events if isinstance(e, SubsetGaussian))
     plain = _gdp(math.sqrt(mu**2 + factor))
     return _Curve(
-        lambda e: min(plain.delta(e), float(accountant.get_delta(e))),
-        lambda d: min(plain.epsilon(d), float(accountant.get_epsilon(d))),
+        lambda e: min(plain.delta(e), _UP * float(accountant.get_delta(e))),
+        lambda d: min(plain.epsilon(d), _UP * float(accountant.get_epsilon(d))),
     )
 
 
@@ -250,7 +242,7 @@ def _input(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     extra = _mu(events, adjacency)
     share = 8 * extra + extra**2 / 2
     rest = gaussian_delta(extra, share) if extra else 0.0
-    return _Curve(lambda e: _UP * input_delta(main, e, share) + rest)
+    return _Curve(lambda e: _UP * (input_delta(main, e, share) + rest))
 
 
 def _response(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
@@ -258,17 +250,30 @@ def _response(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     _only_replace(adjacency)
     mu, total = _mu(events, adjacency), sum(event.epsilon for event in events if isinstance(event, Response))
     kept = 1 / (1 + math.exp(-total))
+    lost = math.exp(-total) * kept
 
     def price(e: float) -> float:
-        return _UP * (kept * gaussian_delta(mu, e - total) + (1 - kept) * gaussian_delta(mu, e + total))
+        return _UP * (kept * gaussian_delta(mu, below(e, total)) + lost * gaussian_delta(mu, below(e, -total)))
 
     return _Curve(price)
 
 
 def _shuffled(event: Shuffled, adjacency: Adjacency) -> _Curve:
+    """The bound of :mod:`tacit.shuffle` first falls with epsilon and then rises; delta itself only falls.
+
+    So a smaller epsilon's bound is one too, and from its lowest point on the bound stays there.
+    """
     _only_replace(adjacency)
     records = min(event.records, SHUFFLED_RECORDS)
-    return _Curve(lambda e: shuffled_approximate_delta(event.epsilon, event.delta, records, e))
+
+    def bound(e: float) -> float:
+        return shuffled_approximate_delta(event.epsilon, event.delta, records, e)
+
+    low, high = 0.0, event.epsilon
+    for _ in range(60):
+        first, second = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (first, high) if bound(first) > bound(second) else (low, second)
+    return _Curve(lambda e: event.delta if e >= event.epsilon else bound(min(e, high)))
 
 
 def _local(events: tuple[Event, ...], kinds: set[type[Event]], adjacency: Adjacency) -> _Curve | None:

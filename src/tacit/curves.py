@@ -1,4 +1,4 @@
-"""The curves delta(epsilon) of single releases: Gaussian mechanisms, objective perturbation and input perturbation.
+"""The curves delta(epsilon) of single releases: objective perturbation and input perturbation.
 
 Each is a formula with a proof page; :mod:`tacit.accounting` puts them together.
 """
@@ -10,65 +10,23 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import chdtri, erfcx, gammaln, log_ndtr
+from scipy.special import chdtri, log_ndtr
 
 from tacit.events import InputMinimum, Objective
+from tacit.rounding import SMALL, below, up
+from tacit.tails import chi_delta, gaussian_delta
 from tacit.types import Adjacency, Array
 
 
-def gaussian_delta(mu: float, epsilon: float) -> float:
-    r"""The exact delta(epsilon) of a Gaussian mechanism with ``mu = sensitivity / scale``.
-
-    .. math:: \delta(\epsilon) = \Phi(-\epsilon/\mu + \mu/2) - e^\epsilon \Phi(-\epsilon/\mu - \mu/2)
-
-    Any real epsilon is allowed. Edges: mu = 0 gives ``max(0, 1 - e^epsilon)``.
-    Reference: Balle & Wang 2018, Theorem 5; Dong, Roth & Su 2022.
-    """
-    if mu == 0:
-        return -math.expm1(min(0.0, epsilon))
-    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    if near > -5:  # phi(near) [R(near) - R(far)] with Mills' ratio R: keeps its digits for tiny mu
-        ratios = float(erfcx(near / math.sqrt(2))) - float(erfcx(far / math.sqrt(2)))
-        return max(0.0, 0.5 * math.exp(-0.5 * near * near) * ratios)
-    upper, lower = float(log_ndtr(-near)), epsilon + float(log_ndtr(-far))
-    return max(0.0, math.exp(upper) * -math.expm1(min(0.0, lower - upper)))
-
-
-def chi_delta(mu: float, epsilon: float, directions: int) -> float:
-    r"""delta(epsilon) of a privacy loss of at most ``mu^2/2 + mu r`` with r ~ chi(directions).
-
-    .. math:: \delta(\epsilon) = E[(1 - e^{\epsilon - \mu^2/2 - \mu r})_+]
-
-    For one direction, with t = max(0, (epsilon - mu^2/2)/mu): ``2 [Phi(-t) - e^epsilon Phi(-t-mu)]``.
-    Reference: Redberg, Koskela & Wang 2023.
-    """
-    start = max(0.0, (epsilon - mu**2 / 2) / mu)
-    if directions == 1:
-        upper = float(log_ndtr(-start))
-        lower = epsilon + float(log_ndtr(-start - mu))
-        return min(1.0, max(0.0, 2 * math.exp(upper) * -math.expm1(min(0.0, lower - upper))))
-    shift = epsilon - mu**2 / 2
-    constant = (1 - directions / 2) * math.log(2) - float(gammaln(directions / 2))
-
-    def integrand(r: float) -> float:
-        density = math.exp((directions - 1) * math.log(r) - r * r / 2 + constant) if r > 0 else 0.0
-        return density * -math.expm1(shift - mu * r)
-
-    peak = max(start, math.sqrt(directions - 1))
-    value = sum(
-        quad(integrand, a, b, epsrel=1e-10, epsabs=0, limit=200)[0]
-        for a, b in ((start, peak + 1e-3), (peak + 1e-3, peak + 4.0), (peak + 4.0, peak + 40.0))
-    )
-    return min(1.0, float(value) * (1 + 1e-7))
-
-
 def log_determinant(event: Objective) -> float:
-    """Largest log ratio of Hessian determinants when one record is added: ``k log(1 + trace/(k Lambda))``, rank k."""
+    """Largest log ratio of Hessian determinants when one record is added: ``k log(1 + trace/(k Lambda))``, rank k.
+
+    Rounded up.
+    """
     if event.geometry == "simplex":
         rank = event.outputs - 1
-        return rank * math.log1p(event.trace / (rank * event.regularization))
-    return event.outputs * math.log1p(event.trace / event.regularization)
+        return up(rank * math.log1p(event.trace / (rank * event.regularization)))
+    return up(event.outputs * math.log1p(event.trace / event.regularization))
 
 
 @dataclass(frozen=True)
@@ -85,15 +43,20 @@ TANGENTS = ((1.0,), (0.5, 1.0), (0.5, 0.75, 1.0), (0.5, 0.7, 0.85, 1.0))
 
 
 def _bends(ratio: float, touching: tuple[float, ...]) -> list[tuple[float, float]]:
-    """Knots (s, height) of the tangents to ``D(s) = log(1 + ratio s (1 - s))``, a concave function, from s = 0 to 1."""
+    """Knots (s, height) of the tangents to ``D(s) = log(1 + ratio s (1 - s))``, a concave function, from s = 0 to 1.
+
+    Heights are raised by what rounding of a knot's place, times the steepest tangent, and of its height may lose; the
+    last tangent touches at the end, so that knot is exact.
+    """
+    slack = SMALL * ratio
     lines = []
     for u in touching:
         rise = ratio * (1 - 2 * u) / (1 + ratio * u * (1 - u))
         lines.append((rise, math.log1p(ratio * u * (1 - u)) - rise * u))
-    knots = [(0.0, lines[0][1])]
+    knots = [(0.0, up(lines[0][1]) + slack)]
     for (rise, foot), (next_rise, next_foot) in itertools.pairwise(lines):
         s = (next_foot - foot) / (rise - next_rise)
-        knots.append((s, foot + rise * s))
+        knots.append((s, up(foot + rise * s) + slack))
     return [*knots, (1.0, 0.0)]
 
 
@@ -149,18 +112,18 @@ def objective_delta(event: Objective, epsilon: float, adjacency: Adjacency, extr
     composition.
     """
     unit = event.slope / event.scale
-    left = epsilon - log_determinant(event)
+    left = below(epsilon, log_determinant(event))
     if event.outputs > 1 and event.geometry != "simplex":
         factor = 1 if adjacency == "add-remove" else 2
         share = 8 * extra + extra**2 / 2
         rest = gaussian_delta(extra, share) if extra else 0.0
         mu = factor * math.sqrt(event.outputs) * unit
-        return min(1.0, chi_delta(mu, left - share, factor * event.outputs) + rest)
+        return min(1.0, chi_delta(mu, below(left, share), factor * event.outputs) + rest)
     full = math.hypot(2 * unit, extra)
     if event.geometry == "two-sided" and adjacency == "replace-one" and left > 0 and left**2 >= full**2 + full**4 / 4:
         return min(1.0, 2 * gaussian_delta(full, left) + 2 * gaussian_delta(extra, left))
     bounds = (
-        sum(c.count * gaussian_delta(math.hypot(c.norm * unit, extra), epsilon - c.offset) for c in cases)
+        sum(c.count * gaussian_delta(math.hypot(c.norm * unit, extra), below(epsilon, c.offset)) for c in cases)
         for cases in corners(event, adjacency)
     )
     return min(1.0, *bounds)
@@ -226,7 +189,7 @@ def _input_delta(event: InputMinimum, epsilon: float, share: float, cells: int) 
     strong, row = input_convexity(event), input_row(event)
     if strong <= 0:
         return 1.0
-    left = epsilon - share - math.log1p(row**2 / strong)
+    left = below(below(epsilon, share), math.log1p(row**2 / strong))
     if left <= 0:
         return 1.0
     far, side = 2 * row**2 * event.radius / event.scale, 2 * event.cross / event.scale

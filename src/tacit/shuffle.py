@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import betainc
+from scipy.special import betainc, gammaln, xlog1py, xlogy
 from scipy.stats import binom
 
 from tacit.checks import check, check_count, check_positive
@@ -34,9 +34,18 @@ def _at_least(count: Array, least: Array) -> Array:
     return np.where(least <= 0, 1.0, np.where(inside, tail, 0.0))
 
 
-def _up(records: int) -> float:
-    """Covers rounding: differences of tails lose digits as the count grows."""
-    return 1 + 1e-9 + 1e-10 * math.sqrt(records)
+_LAST = 32 * 2.0**-53
+"""What the chances' exponentials and quotients may lose."""
+_TRUSTED = 1e-10
+"""Relative error that the incomplete beta function may have: ten thousand times what tests see."""
+
+
+def _mass(trials: int, chance: float, counts: Array) -> Array:
+    """P(Bin(trials, chance) = counts), rounded up: logarithms of factorials lose some u times their size."""
+    logs = gammaln(trials + 1.0) - gammaln(counts + 1) - gammaln(trials - counts + 1)
+    logs += xlogy(counts, chance) + xlog1py(trials - counts, -chance)
+    size = abs(float(gammaln(trials + 1.0))) + trials * (abs(math.log(chance)) + 1)
+    return np.asarray(np.exp(logs + 64 * 2.0**-53 * size))
 
 
 def shuffled_delta(local: float, records: int, epsilon: float) -> float:
@@ -52,16 +61,26 @@ def shuffled_delta(local: float, records: int, epsilon: float) -> float:
     check_count("records", records)
     if epsilon >= local:
         return 0.0
-    p, q = 1 / (1 + math.exp(-local)), 1 / (1 + math.exp(local))
-    e = math.exp(epsilon)
-    clones = binom(records - 1, math.exp(-local))
-    low, high = int(clones.ppf(_MISSED / 2)), int(clones.isf(_MISSED / 2))
+    e, chance = math.exp(epsilon), math.exp(-local)
+    p, q = 1 / (1 + chance), chance / (1 + chance)
+    clones = binom(records - 1, chance)
+    low, high = int(clones.ppf(_MISSED / 4)), int(clones.isf(_MISSED / 4))
     c = np.arange(low, high + 1, dtype=np.float64)
     # a (p - e q) >= (c + 1 - a)(e p - q): the likelihood ratio is at least e^epsilon.
-    gain, loss = p - e * q, e * p - q
-    least = np.ceil((c + 1) * (loss / (gain + loss)) - 1e-9)
-    inner = gain * _at_least(c, least - 1) - loss * _at_least(c, least)
-    return min(1.0, float(clones.pmf(c) @ np.maximum(inner, 0.0)) * _up(records) + _MISSED)
+    gain, loss = p - e * q + _LAST * (p + e * q), e * p - q - _LAST * (e * p + q)
+    border = (c + 1) * (loss / (gain + loss))
+    # Where the border is a whole number up to rounding, either side of it may be the better event.
+    inner = np.maximum(
+        _advantage(gain, loss, c, np.ceil(border - 1e-9 - 1e-12 * c)),
+        _advantage(gain, loss, c, np.ceil(border + 1e-9 + 1e-12 * c)),
+    )
+    return min(1.0, float(_mass(records - 1, chance, c) @ np.maximum(inner, 0.0)) * (1 + 1e-9) + _MISSED)
+
+
+def _advantage(gain: float, loss: float, count: Array, least: Array) -> Array:
+    """``gain P(A >= least - 1) - loss P(A >= least)``, rounded up: the difference keeps the error of its terms."""
+    first, second = gain * _at_least(count, least - 1), loss * _at_least(count, least)
+    return np.asarray(first - second + _TRUSTED * (first + second))
 
 
 def price_of_local_delta(local: float, records: int, epsilon: float) -> float:

@@ -90,7 +90,7 @@ def test_each_column_is_a_run_of_the_plan(name):
         if "wu-2017" in name:  # one batch holds all: the order that a single run draws does not matter
             tape.drawn[0] = np.repeat(np.arange(problem.records.count, dtype=np.uint64), TRIALS)
         alone = np.stack([plan.run(problem, Column(tape, j)).weights.ravel() for j in range(TRIALS)])
-        assert np.abs(together - alone).max() <= 1e-9 * max(1.0, np.abs(alone).max()), loss
+        np.testing.assert_array_equal(together, alone, err_msg=loss)
         assert len({row.tobytes() for row in together}) == TRIALS
 
 

@@ -28,7 +28,7 @@ MOVED = Sensitivity(1.0, 2.0)
 HONEST = [
     Gaussian(MOVED, 3.0, 5), PoissonGaussian(1.0, 2.0, 0.1, 7), SubsetGaussian(1.0, 2.0, 3, 40, 9), Sphere(MOVED, 4.0),
     Objective(1.0, 0.25, 3.0, 9.0, "simplex", 3), Claimed(1.0, 1e-5, "a paper"), Response(1.5),
-    Shuffled(2.0, 1e-9, 300), InputMinimum(3, 500, 1.0, 1.0, 2.0, 0.5, 30.0, -4.0, 1e-8),
+    Shuffled(2.0, 1e-9, 300), InputMinimum(features=3, records=500, honest=500, row=1.0, cross=1.0, radius=2.0, row_scale=0.5, scale=30.0, ridge=-4.0, tail=1e-8, rare=1e-20),
 ]  # fmt: skip
 ABSURD = [10**400, math.nan, math.inf, -math.inf, True, False, "1", None, [1.0], {}]
 """No number of an event may be any of these."""
@@ -86,7 +86,22 @@ def test_numbers_of_numpy_are_numbers():
     [
         (Gaussian(Sensitivity(1e150, 1e150), 1e-150),),
         (Objective(1e150, 1e150, 1e-150, 1e-150, "two-sided"),),
-        (InputMinimum(10**12, 10**12, 1e150, 1e150, 1e150, 1e150, 1e-150, 1e150, 1e-8), Gaussian(MOVED, 1.0)),
+        (
+            InputMinimum(
+                features=10**12,
+                records=10**12,
+                honest=10**12,
+                row=1e150,
+                cross=1e150,
+                radius=1e150,
+                row_scale=1e150,
+                scale=1e-150,
+                ridge=1e150,
+                tail=1e-8,
+                rare=1e-20,
+            ),
+            Gaussian(MOVED, 1.0),
+        ),
         (SubsetGaussian(1e150, 1e-150, 1, 10**12, 10**12),),
         (PoissonGaussian(1e150, 1e-150, 1e-150, 10**12),),
     ],

@@ -1,9 +1,14 @@
 """The extra and the core: the core never needs PyTorch, and the extra says what to install."""
 
+import os
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 BLOCKED = """
 import sys
@@ -19,9 +24,15 @@ import tacit, tacit.cli, tacit.mechanisms
 """A Python without PyTorch, and the core in it."""
 
 
-@pytest.mark.parametrize("name", ["torch", "opacus", "safetensors"])
-def test_the_extra_is_installed(name):
-    pytest.importorskip(name, reason=f"the tests of tacit.nn were left out: {name} is missing, install 'tacit[torch]'")
+def test_the_extra_is_installed_as_the_project_asks():
+    """Without it the tests of networks are left out silently; who wants that says so in TACIT_WITHOUT_TORCH."""
+    if os.environ.get("TACIT_WITHOUT_TORCH"):
+        pytest.skip("TACIT_WITHOUT_TORCH is set: the tests of tacit.nn are left out")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = [Requirement(line) for line in project["project"]["optional-dependencies"]["torch"]]
+    assert {"torch", "opacus", "safetensors"} <= {one.name for one in wanted}
+    for one in wanted:
+        assert metadata.version(one.name) in one.specifier, f"Expected {one}: pip install 'tacit[torch]'"
 
 
 def test_the_core_imports_without_torch_and_the_extra_says_what_to_install():

@@ -1,0 +1,86 @@
+"""Budget to noise: the price fits, hardly anything is wasted, and impossible budgets are refused."""
+
+import math
+
+import pytest
+
+from tacit import accounting, calibrate
+from tacit.calibrate import fits, smallest_scale
+from tacit.checks import PrivacyError
+from tacit.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere
+from tacit.types import Budget
+
+ONE = Sensitivity(1.0, 2.0)
+
+
+def plain(scale):
+    return (Gaussian(ONE, scale),)
+
+
+def pure(scale):
+    return (Sphere(ONE, scale),)
+
+
+def sampled(scale):
+    return (PoissonGaussian(1.0, scale, 0.2, 5),)
+
+
+@pytest.mark.parametrize("guess", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_closed_prices_are_met_to_a_millionth(adjacency, guess):
+    sensitivity = ONE.under(adjacency)
+    scale = smallest_scale(pure, Budget(0.5, 0.0, adjacency), guess)
+    assert sensitivity / 0.5 <= scale <= sensitivity / 0.5 * (1 + 2e-9)
+    budget = Budget(0.5, 1e-6, adjacency)
+    scale = smallest_scale(plain, budget, guess)
+    assert fits(plain(scale), budget)
+    assert not fits(plain(scale * (1 - 3e-9)), budget)
+
+
+@pytest.mark.parametrize("guess", [1e-2, 30.0])
+@pytest.mark.parametrize("epsilon", [0.3, 4.0])
+def test_sampled_prices_are_met_to_less_than_a_percent_of_epsilon_with_few_prices(epsilon, guess, monkeypatch):
+    asked = []
+    known = accounting.epsilon
+    monkeypatch.setattr(accounting, "epsilon", lambda *words: asked.append(words) or known(*words))
+    budget = Budget(epsilon, 1e-6)
+    scale = smallest_scale(sampled, budget, guess)
+    price = known(sampled(scale), 1e-6, "replace-one")
+    assert fits(sampled(scale), budget)
+    assert 0.995 * epsilon < price <= epsilon
+    assert 2 <= len(asked) <= 12
+
+
+def test_the_end_of_the_bracket_that_fits_is_returned(monkeypatch):
+    """Interpolation starts from the bracket, keeps the side that fits, and trusts no price that does not."""
+    budget = Budget(1.0, 1e-6)
+    assert calibrate._interpolate(sampled, budget, 1.0, 1.0 + 1e-4) == 1.0 + 1e-4
+    good = smallest_scale(sampled, budget)
+    assert calibrate._interpolate(sampled, budget, good / 2, 2 * good) == pytest.approx(good, rel=5e-3)
+    assert fits(sampled(calibrate._interpolate(sampled, budget, good / 1.01, 1.01 * good)), budget)
+    # A price that says "fits" while delta says otherwise does not win.
+    monkeypatch.setattr(calibrate, "fits", lambda events, _: False)
+    assert calibrate._interpolate(sampled, budget, good / 2, 2 * good) == 2 * good
+
+
+def test_no_budget_needs_no_noise_and_an_impossible_one_is_refused():
+    assert smallest_scale(plain, Budget(math.inf, 1e-6)) == 0.0
+    with pytest.raises(PrivacyError, match=r"\(epsilon=1, delta=0\)-private here. Raise epsilon, use delta > 0, or"):
+        smallest_scale(plain, Budget(1.0, 0.0))
+    strong = Objective(1.0, 0.25, 0.25, 1.0, "monotone")  # the determinant alone costs log 2
+    with pytest.raises(PrivacyError, match="raise the regularization"):
+        smallest_scale(lambda scale: (Objective(1.0, 0.25, 0.25, scale, "monotone"),), Budget(0.5, 1e-6))
+    assert accounting.delta((strong,), 1.0, "replace-one") <= 1
+    with pytest.raises(ValueError, match="sensitivity zero"):
+        smallest_scale(lambda scale: pure(1.0), Budget(3.0, 0.0))
+
+
+def test_fits_at_the_border():
+    assert fits(pure(2.0), Budget(1.0, 0.0))
+    assert not fits(pure(2.0 * (1 - 1e-15)), Budget(1.0, 0.0))
+    assert not fits(plain(1e9), Budget(1.0, 0.0))
+    delta = accounting.delta(plain(4.0), 1.0, "replace-one")
+    assert fits(plain(4.0), Budget(1.0, delta))
+    assert not fits(plain(4.0), Budget(1.0, delta * (1 - 1e-12)))
+    assert fits(pure(1.0), Budget(1.0, 0.0, "add-remove"))
+    assert not fits(pure(1.0), Budget(1.0, 0.0))

@@ -1,0 +1,174 @@
+"""Events say what was released: bad numbers are refused with their name, and JSON brings back the same value."""
+
+import json
+
+import pytest
+
+from tacit import events
+from tacit.events import (
+    Claimed,
+    Gaussian,
+    InputMinimum,
+    Objective,
+    PoissonGaussian,
+    Response,
+    Sensitivity,
+    Shuffled,
+    Sphere,
+    SubsetGaussian,
+)
+
+ONE = Sensitivity(1.0, 2.0)
+ALL = [
+    Gaussian(ONE, 3.0, 4),
+    Gaussian(Sensitivity(None, 2.0), 1.0),
+    PoissonGaussian(1.0, 2.0, 0.5, 3),
+    SubsetGaussian(1.0, 2.0, 5, 10, 3),
+    Sphere(Sensitivity(1.0, None), 2.0),
+    Objective(1.0, 0.25, 3.0, 2.0, "simplex", 3),
+    Objective(1.0, 0.25, 3.0, 2.0, "logistic", noise="sphere"),
+    Claimed(1.0, 0.0, "paper"),
+    Response(2.0),
+    InputMinimum(
+        features=3,
+        records=100,
+        honest=100,
+        row=1.0,
+        cross=2.0,
+        radius=3.0,
+        row_scale=0.0,
+        scale=5.0,
+        ridge=-1.0,
+        tail=1e-9,
+        rare=1e-20,
+    ),
+    Shuffled(2.0, 0.0, 100),
+]
+
+
+@pytest.mark.parametrize("event", ALL, ids=lambda event: type(event).__name__)
+def test_events_survive_json(event):
+    data = json.loads(json.dumps(events.to_dict(event)))
+    assert data["kind"] == type(event).__name__
+    assert events.from_dict(data) == event
+    for name in list(data):
+        lacking = {key: value for key, value in data.items() if key != name}
+        with pytest.raises(ValueError, match="known kind" if name == "kind" else "exactly the fields"):
+            events.from_dict(lacking)
+    with pytest.raises(ValueError, match=f"a {type(event).__name__} event to have exactly the fields"):
+        events.from_dict({**data, "more": 1})
+    for name, value in data.items():
+        if isinstance(value, int | float):
+            for other in ("1", True, None):
+                with pytest.raises((ValueError, TypeError)):
+                    events.from_dict({**data, name: other})
+    if "sensitivity" in data:
+        with pytest.raises(ValueError, match="numbers"):
+            events.from_dict({**data, "sensitivity": {"add_remove": True, "replace_one": 2.0}})
+
+
+def test_unknown_kinds_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"known kind: Gaussian, PoissonGaussian, .*, Shuffled\."):
+        events.from_dict({"kind": "Laplace"})
+
+
+BAD = [
+    (Gaussian, {"sensitivity": ONE, "scale": 0.0}, "scale=0.0"),
+    (Gaussian, {"sensitivity": ONE, "scale": 1.0, "count": 0}, "count=0"),
+    (PoissonGaussian, {"clip": 0.0, "scale": 1.0, "rate": 0.5, "count": 1}, "clip=0.0"),
+    (PoissonGaussian, {"clip": 1.0, "scale": -1.0, "rate": 0.5, "count": 1}, "scale=-1.0"),
+    (PoissonGaussian, {"clip": 1.0, "scale": 1.0, "rate": 0.0, "count": 1}, "0 < rate=0.0 <= 1"),
+    (PoissonGaussian, {"clip": 1.0, "scale": 1.0, "rate": 1.5, "count": 1}, "rate=1.5"),
+    (PoissonGaussian, {"clip": 1.0, "scale": 1.0, "rate": 0.5, "count": 0}, "count=0"),
+    (SubsetGaussian, {"clip": 0.0, "scale": 1.0, "batch": 1, "records": 2, "count": 1}, "clip=0.0"),
+    (SubsetGaussian, {"clip": 1.0, "scale": 0.0, "batch": 1, "records": 2, "count": 1}, "scale=0.0"),
+    (SubsetGaussian, {"clip": 1.0, "scale": 1.0, "batch": 1, "records": 2, "count": 0}, "count=0"),
+    (SubsetGaussian, {"clip": 1.0, "scale": 1.0, "batch": 0, "records": 2, "count": 1}, "1 <= batch=0 <= records=2"),
+    (SubsetGaussian, {"clip": 1.0, "scale": 1.0, "batch": 3, "records": 2, "count": 1}, "batch=3"),
+    (Sphere, {"sensitivity": ONE, "scale": 0.0}, "scale=0.0"),
+    (Response, {"epsilon": 0.0}, "epsilon=0.0"),
+    (Claimed, {"epsilon": 0.0, "delta": 0.0, "reference": "x"}, "epsilon=0.0"),
+    (Claimed, {"epsilon": 1.0, "delta": 1.0, "reference": "x"}, "0 <= delta=1.0 < 1"),
+    (Claimed, {"epsilon": 1.0, "delta": -0.1, "reference": "x"}, "delta=-0.1"),
+    (Claimed, {"epsilon": 1.0, "delta": 0.0, "reference": ""}, "Expected a claim to name its reference"),
+    (Claimed, {"epsilon": 1.0, "delta": 0.0, "reference": 3}, "Expected a claim to name its reference"),
+    (Shuffled, {"epsilon": 0.0, "delta": 0.0, "records": 1}, "epsilon=0.0"),
+    (Shuffled, {"epsilon": 1.0, "delta": 1.0, "records": 1}, "delta=1.0"),
+    (Shuffled, {"epsilon": 1.0, "delta": -1.0, "records": 1}, "delta=-1.0"),
+    (Shuffled, {"epsilon": 1.0, "delta": 0.0, "records": 0}, "records=0"),
+    (Sensitivity, {"add_remove": 0.0, "replace_one": 1.0}, "add_remove=0.0"),
+    (Sensitivity, {"add_remove": 1.0, "replace_one": -1.0}, "replace_one=-1.0"),
+    *(
+        (
+            Objective,
+            {"slope": 1.0, "trace": 1.0, "regularization": 1.0, "scale": 1.0, "geometry": "logistic", **change},
+            word,
+        )
+        for change, word in [
+            ({"slope": 0.0}, "slope=0.0"),
+            ({"trace": 0.0}, "trace=0.0"),
+            ({"scale": 0.0}, "scale=0.0"),
+            ({"regularization": 0.0}, "regularization=0.0"),
+            ({"outputs": 0}, "outputs=0"),
+            ({"geometry": "round"}, "geometry='round' to be one of logistic, monotone, two-sided, simplex"),
+            ({"noise": "none"}, "noise='none' to be 'gaussian' or 'sphere'"),
+        ]
+    ),
+    *(
+        (
+            InputMinimum,
+            {
+                "features": 3,
+                "records": 100,
+                "row": 1.0,
+                "cross": 2.0,
+                "radius": 3.0,
+                "row_scale": 0.0,
+                "scale": 5.0,
+                "ridge": 0.0,
+                "tail": 1e-9,
+                **change,
+            },
+            word,
+        )
+        for change, word in [
+            ({"features": 0}, "features=0"),
+            ({"records": 0}, "records=0"),
+            ({"row": 0.0}, "row=0.0"),
+            ({"cross": 0.0}, "cross=0.0"),
+            ({"radius": 0.0}, "radius=0.0"),
+            ({"scale": 0.0}, "scale=0.0"),
+            ({"row_scale": -1.0}, "row_scale=-1.0"),
+            ({"row_scale": float("inf")}, "row_scale=inf"),
+            ({"ridge": float("inf")}, "ridge=inf"),
+            ({"ridge": -float("inf")}, "ridge=-inf"),
+            ({"tail": 0.0}, "0 < tail=0.0 < 1"),
+            ({"tail": 1.0}, "tail=1.0"),
+        ]
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields", "word"), BAD, ids=[f"{k.__name__}-{w[:20]}" for k, _, w in BAD])
+def test_bad_numbers_are_refused_by_name(kind, fields, word):
+    with pytest.raises(ValueError, match="Expected") as caught:
+        kind(**fields)
+    assert word in str(caught.value)
+
+
+def test_the_ends_of_ranges_are_allowed():
+    assert PoissonGaussian(1.0, 1.0, 1.0, 1).rate == 1
+    assert SubsetGaussian(1.0, 1.0, 2, 2, 1).batch == 2
+    assert SubsetGaussian(1.0, 1.0, 1, 2, 1).batch == 1
+    assert (Gaussian(ONE, 1.0).count, Objective(1.0, 1.0, 1.0, 1.0, "logistic").outputs) == (1, 1)
+    assert Objective(1.0, 1.0, 1.0, 1.0, "two-sided").noise == "gaussian"
+
+
+def test_sensitivities():
+    record = Sensitivity.of_record(1.5)
+    assert (record.add_remove, record.replace_one) == (1.5, 3.0)
+    assert (record.under("add-remove"), record.under("replace-one")) == (1.5, 3.0)
+    assert record.times(2.0) == Sensitivity(3.0, 6.0)
+    assert record.plus(0.25) == Sensitivity(1.75, 3.25)
+    assert Sensitivity(None, 2.0).times(2.0) == Sensitivity(None, 4.0)
+    assert Sensitivity(2.0, None).plus(1.0) == Sensitivity(3.0, None)
