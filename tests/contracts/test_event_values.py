@@ -63,7 +63,7 @@ def test_events_survive_json(event):
                 with pytest.raises((ValueError, TypeError)):
                     events.from_dict({**data, name: other})
     if "sensitivity" in data:
-        with pytest.raises(ValueError, match="numbers"):
+        with pytest.raises(ValueError, match="add_remove=True"):
             events.from_dict({**data, "sensitivity": {"add_remove": True, "replace_one": 2.0}})
 
 
@@ -120,6 +120,8 @@ BAD = [
             {
                 "features": 3,
                 "records": 100,
+                "honest": 90,
+                "rare": 1e-20,
                 "row": 1.0,
                 "cross": 2.0,
                 "radius": 3.0,
@@ -134,6 +136,10 @@ BAD = [
         for change, word in [
             ({"features": 0}, "features=0"),
             ({"records": 0}, "records=0"),
+            ({"honest": 0}, "honest=0"),
+            ({"honest": 101}, "honest=101 <= records=100"),
+            ({"rare": -0.1}, "rare=-0.1"),
+            ({"rare": 1.1}, "rare=1.1"),
             ({"row": 0.0}, "row=0.0"),
             ({"cross": 0.0}, "cross=0.0"),
             ({"radius": 0.0}, "radius=0.0"),

@@ -28,7 +28,11 @@ MOVED = Sensitivity(1.0, 2.0)
 HONEST = [
     Gaussian(MOVED, 3.0, 5), PoissonGaussian(1.0, 2.0, 0.1, 7), SubsetGaussian(1.0, 2.0, 3, 40, 9), Sphere(MOVED, 4.0),
     Objective(1.0, 0.25, 3.0, 9.0, "simplex", 3), Claimed(1.0, 1e-5, "a paper"), Response(1.5),
-    Shuffled(2.0, 1e-9, 300), InputMinimum(features=3, records=500, honest=500, row=1.0, cross=1.0, radius=2.0, row_scale=0.5, scale=30.0, ridge=-4.0, tail=1e-8, rare=1e-20),
+    Shuffled(2.0, 1e-9, 300),
+    InputMinimum(
+        features=3, records=500, honest=500, row=1.0, cross=1.0, radius=2.0, row_scale=0.5, scale=30.0, ridge=-4.0,
+        tail=1e-8, rare=1e-20,
+    ),
 ]  # fmt: skip
 ABSURD = [10**400, math.nan, math.inf, -math.inf, True, False, "1", None, [1.0], {}]
 """No number of an event may be any of these."""
