@@ -41,8 +41,9 @@ AMOUNTS = [*ABSURD, 0, -1, -0.0, 1e-320, 1e-200, 1e200]
 KINDS = {
     "count": [*AMOUNTS, 10**30, 10**12 + 1, 0.5, 2.0], "ridge": [*ABSURD, 1e200], "row_scale": [*ABSURD, -1, 1e-320],
     "delta": [*ABSURD, -1, -0.0, 1e-320, 1.0, 2], "tail": [*ABSURD, 0, -1, -0.0, 1e-320, 1.0],
+    "rare": [*ABSURD, -1, -0.0, 1e-320, 1.1],
 }  # fmt: skip
-KINDS |= dict.fromkeys(("batch", "records", "outputs", "features"), KINDS["count"])
+KINDS |= dict.fromkeys(("batch", "records", "honest", "outputs", "features"), KINDS["count"])
 
 
 @pytest.mark.parametrize("event", HONEST, ids=lambda event: type(event).__name__)
