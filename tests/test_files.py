@@ -344,6 +344,7 @@ ODD = {
     "huge whole number": "1" + "0" * 400, "more digits than Python reads": "9" * 5000, "infinity": '{"a": 1e999}',
     "deep": "[" * 30 + "]" * 30, "half a character": '{"a": "\\ud800"}', "field twice": '{"a": 1, "a": 1}',
     "twice inside": '[{"a": {"b": 1, "b": 2}}]', "byte order mark": "\ufeff{}", "truncated": '{"a": [1, 2',
+    "a million lists": "[" + "[]," * 10**6 + "0]",
 }  # fmt: skip
 
 

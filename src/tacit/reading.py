@@ -23,6 +23,8 @@ LARGEST = 256 * 2**20
 """Bytes that a JSON file may have."""
 DEPTH = 16
 """Lists and mappings that may lie within each other; what Tacit writes has nine at most."""
+LISTS = 10**6
+"""Lists and mappings in one file: an empty one takes two bytes to write and thirty times that in memory."""
 WHOLE = 2**64
 """Whole numbers are smaller than this."""
 
@@ -49,6 +51,8 @@ def parse(text: str | bytes) -> object:
     """The value that a JSON text describes, checked by :func:`plain`."""
     try:
         words = text.decode("utf-8") if isinstance(text, bytes) else text
+        if words.count("[") + words.count("{") > LISTS:
+            refuse(f"This file has more than {LISTS:,} lists; it was not loaded.")
         data = json.loads(words, object_pairs_hook=_once, parse_constant=_constant)
     except PrivacyError:
         raise
