@@ -245,6 +245,26 @@ def test_one_record_moves_a_clipped_sum_by_no_more_than_is_declared(values, form
             assert not moves_too_far(with_it, without, size * rng.normal(size=(4, 1)))
 
 
+@few
+@given(pieces, st.sampled_from(["csr", "csc", "coo", "dense"]), st.sampled_from([np.float64, np.float32]),
+       st.sampled_from([0.0, 1.0, 1e6]), st.integers(0, 2**32))  # fmt: skip
+def test_no_record_moves_a_clipped_sum_by_more_than_is_declared(stored, form, kind, size, seed):
+    rng = np.random.default_rng(seed)
+    X, y = crowd(rng, n=8)
+    rows, columns = np.nonzero(X)
+    places = np.array([place for place, _ in stored], dtype=int)
+    with np.errstate(over="ignore"):
+        data = np.r_[X[rows, columns], [value for _, value in stored]].astype(kind)
+    entries = unsummed(data, np.r_[rows, 0 * places + len(X)], np.r_[columns, places], (len(X) + 1, 3))
+    if not np.isfinite(canonical(entries).data).all():
+        with pytest.raises(ValueError, match="Expected finite numbers in X"):
+            Records.build(in_form(entries, form), np.r_[y, 1.0], 1.0, 0.5)
+        return
+    with_it = Problem(Records.build(in_form(entries, form), np.r_[y, 1.0], 1.0, 0.5), Logistic())
+    without = replace(with_it, records=Records.build(in_form(entries[: len(X)], form), y, 1.0, 0.5))
+    assert not moves_too_far(with_it, without, size * rng.normal(size=(4, 1)))
+
+
 def test_that_measure_sees_products_of_rows_that_were_not_summed(rng):
     """The mistake that it is there for: norms of a copy that was summed as it was stored, products of the original."""
     X, y = crowd(rng)
