@@ -67,12 +67,8 @@ def certified(problem: Problem, tau: float, slack: float) -> Array:
 
     Guarantee: what is returned is certified, whatever the records; only the time it takes depends on them. The proof,
     for every Lambda that :func:`check_certifiable` admits, is on the docs' page "Output perturbation".
-
-    Edges: a linear term longer than the slack was computed for (probability 1e-28, for the sphere's noise) gets its own
-    slack, so that the solver ends then too.
     """
-    linear = 0.0 if problem.linear is None else float(np.linalg.norm(problem.linear))
-    return solve(problem, tau, max(slack, solver_slack(problem.facts, problem.regularization, linear))).weights
+    return solve(problem, tau, slack).weights
 
 
 @dataclass(frozen=True)

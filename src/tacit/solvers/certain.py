@@ -24,7 +24,8 @@ QUICK = 60
 """Ordinary Newton steps: several times as many as ordinary records take."""
 CONDITION = 1e8
 """The most that n records can curve the objective, over what the regulariser curves it at least: a limit on the passes
-of accelerated descent, seven million for a few hundred records. :func:`largest_condition`, from rounding, may be lower."""
+of accelerated descent, seven million for a few hundred records. :func:`largest_condition`, from rounding, may be
+lower."""
 ROUNDINGS = 5
 """How many times the rounding of one gradient the certificate allows for: 1 for the rounding itself, 4 so that
 refinement, which leaves ``gradient <= gradient/2 + 2 roundings`` a centre, gets there."""
@@ -73,10 +74,12 @@ def solve(problem: Problem, tau: float, slack: float) -> Certified:
 
     Guarantee: it ends so for all records, if Lambda is at least :func:`least_regularization` and slack at least
     :func:`solver_slack`.
+
+    Edges: a linear term longer than the slack was computed for gets its own slack, so that it ends then too.
     """
     if problem.loss.coupled or problem.outputs == 1:
         quick = Newton(tau, QUICK).solve(problem)
-        return _finish(problem, tau + slack, Certified(quick.weights, np.array([quick.gap]), quick.steps))
+        return _finish(problem, tau, slack, Certified(quick.weights, np.array([quick.gap]), quick.steps))
     share = 1 / math.sqrt(problem.outputs)
     return solve_columns(problem, tau * share, slack * share)
 
@@ -87,16 +90,18 @@ def solve_columns(problem: Problem, tau: float, slack: float) -> Certified:
     searched = passes = 0
     for j in np.flatnonzero(~(gaps <= tau + slack)):
         quick = Certified(weights[:, [j]], gaps[[j]], steps)
-        one = _finish(problem.column(int(j)), tau + slack, quick)
+        one = _finish(problem.column(int(j)), tau, slack, quick)
         weights[:, [j]], gaps[j] = one.weights, one.gaps[0]
         searched, passes = max(searched, one.searched), max(passes, one.passes)
     return Certified(weights, gaps, steps, searched, passes)
 
 
-def _finish(problem: Problem, limit: float, quick: Certified) -> Certified:
+def _finish(problem: Problem, tau: float, slack: float, quick: Certified) -> Certified:
     """Go on from where Newton's method stopped, or from zero if that is nearer, until the certificate holds."""
-    if quick.gaps[0] <= limit:
+    if quick.gaps[0] <= tau + slack:
         return quick
+    linear = 0.0 if problem.linear is None else float(np.linalg.norm(problem.linear))
+    limit = tau + max(slack, solver_slack(problem.facts, problem.regularization, linear))
     origin = Centre(problem, problem.start())
     start = quick.weights if quick.gaps[0] < origin.gap else origin.weights
     surer = Searched(limit).solve(problem, start)
