@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import math
 import numbers
 from typing import Never, cast
 
@@ -28,18 +29,27 @@ def check_real(name: str, value: object) -> float:
         isinstance(value, numbers.Real) and not isinstance(value, bool),
         f"Expected {name} to be a number, not {value!r}.",
     )
-    return float(cast(float, value))
+    return _float(name, value)
 
 
 def check_positive(name: str, value: float) -> float:
     """Return the value as a float, or say that it must be a finite number above zero."""
-    number = float(value)
+    number = _float(name, value)
     check(0 < number < float("inf"), f"Expected {name}={value} > 0 and finite.")
     return number
 
 
+def _float(name: str, value: object) -> float:
+    """The value in double precision; a whole number that is too large for it is refused."""
+    try:
+        return float(cast(float, value))
+    except OverflowError:
+        raise ValueError(f"Expected {name} to be below 1e308.") from None
+
+
 def check_count(name: str, value: int) -> int:
     """Return the value as an int, or say that it must be a whole number of at least one."""
+    check(math.isfinite(_float(name, value)), f"Expected {name}={value} to be a whole number >= 1.")
     check(int(value) == value and value >= 1, f"Expected {name}={value} to be a whole number >= 1.")
     return int(value)
 

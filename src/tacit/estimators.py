@@ -79,9 +79,8 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
             f"Expected calibration={self.calibration!r} to be 'proven' or 'paper'.",
         )
         if self.regularization is not None:
-            check(
-                0 <= self.regularization < math.inf, f"Expected regularization={self.regularization} >= 0 and finite."
-            )
+            given = check_real("regularization", self.regularization)
+            check(0 <= given < math.inf, f"Expected regularization={given} >= 0 and finite.")
         delta = min(n**-1.5, 0.01) if self.delta is None else check_real("delta", self.delta)
         return Budget(check_real("epsilon", self.epsilon), delta, self.adjacency)
 

@@ -177,6 +177,8 @@ class Output:
             return (
                 f"Output perturbation of gradient steps needs a smooth loss; {facts.loss.name} is not. Use HuberHinge."
             )
+        if calibration == "paper" and self.noise == "sphere":
+            return "The published sphere noise is the proven one. Use calibration='proven'."
         return ""
 
     def calibrate(

@@ -28,6 +28,7 @@ from tacit.mechanisms.surrogates import Surrogate
 from tacit.noise import Source, SystemSource
 from tacit.protocol import trust
 from tacit.protocol.submission import Submission, Submissions
+from tacit.reading import parse
 from tacit.rows import row_scales
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
@@ -255,11 +256,9 @@ class Protocol:
     @classmethod
     def from_json(cls, text: str) -> Protocol:
         """Read what :meth:`to_json` wrote; everything is checked again, the price of the noise included."""
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise ValueError("This is not a Tacit protocol: it is not JSON.") from error
-        check(isinstance(data, dict) and data.get("format") == FORMAT, "This is not a Tacit protocol.")
+        data = parse(text)
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            refuse("This is not a Tacit protocol.")
         if data.get("version") != VERSION or data.get("grid") != GRID:
             refuse(
                 "This protocol was written by another version of Tacit, or it is incomplete: its guarantee would not "

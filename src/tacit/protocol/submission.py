@@ -46,7 +46,7 @@ class Submission:
         """Read what :meth:`to_json` wrote; raises ValueError with a sentence for anything else."""
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError("A submission is not readable: it is damaged or cut off.") from error
         check(isinstance(data, dict) and data.get("format") == FORMAT, "This is not a Tacit submission.")
         check(set(data) == {"format", *_WORDS}, f"Expected a submission to have the fields {', '.join(_WORDS)}.")
