@@ -51,12 +51,14 @@ def test_events_survive_json(event):
                 with pytest.raises((ValueError, TypeError)):
                     events.from_dict({**data, name: other})
     if "sensitivity" in data:
-        with pytest.raises(ValueError, match="numbers"):
+        with pytest.raises(ValueError, match=r"^Expected numbers in an event where it has numbers\.$"):
             events.from_dict({**data, "sensitivity": {"add_remove": True, "replace_one": 2.0}})
 
 
 def test_unknown_kinds_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"known kind: Gaussian, PoissonGaussian, .*, Shuffled\."):
+    with pytest.raises(
+        ValueError, match=r"^Expected an event of a known kind: Gaussian, PoissonGaussian, .*, Shuffled\.$"
+    ):
         events.from_dict({"kind": "Laplace"})
 
 
@@ -78,8 +80,8 @@ BAD = [
     (Claimed, {"epsilon": 0.0, "delta": 0.0, "reference": "x"}, "epsilon=0.0"),
     (Claimed, {"epsilon": 1.0, "delta": 1.0, "reference": "x"}, "0 <= delta=1.0 < 1"),
     (Claimed, {"epsilon": 1.0, "delta": -0.1, "reference": "x"}, "delta=-0.1"),
-    (Claimed, {"epsilon": 1.0, "delta": 0.0, "reference": ""}, "Expected a claim to name its reference"),
-    (Claimed, {"epsilon": 1.0, "delta": 0.0, "reference": 3}, "Expected a claim to name its reference"),
+    (Claimed, {"epsilon": 1.0, "delta": 0.0, "reference": ""}, "Expected a claim to name its reference."),
+    (Claimed, {"epsilon": 1.0, "delta": 0.0, "reference": 3}, "Expected a claim to name its reference."),
     (Shuffled, {"epsilon": 0.0, "delta": 0.0, "records": 1}, "epsilon=0.0"),
     (Shuffled, {"epsilon": 1.0, "delta": 1.0, "records": 1}, "delta=1.0"),
     (Shuffled, {"epsilon": 1.0, "delta": -1.0, "records": 1}, "delta=-1.0"),
@@ -142,6 +144,8 @@ def test_bad_numbers_are_refused_by_name(kind, fields, word):
     with pytest.raises(ValueError, match="Expected") as caught:
         kind(**fields)
     assert word in str(caught.value)
+    assert str(caught.value).startswith("Expected ")
+    assert str(caught.value).endswith(".")
 
 
 def test_the_ends_of_ranges_are_allowed():
