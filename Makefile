@@ -1,11 +1,13 @@
 PYTHON ?= python3
 VENV := .venv
+MUTATE := .venv-mutate
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 SIZE ?=
+MODULES ?=
 
-.PHONY: demo test check docs bench experiments clean
+.PHONY: demo test check docs bench experiments evidence fuzz hard mutate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tacit demo --out report.html
@@ -24,6 +26,21 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py
 
+# Attack the promises, longer than the tests do: altered files, problems that are hard to solve, altered code.
+fuzz: $(VENV)/.dev
+	$(BIN)/python tests/fuzz/run.py 100000
+
+hard: $(VENV)/.dev
+	$(BIN)/python benchmarks/adversarial_solves.py --cases 10000
+
+mutate: $(MUTATE)/.ready
+	$(MUTATE)/bin/python benchmarks/mutate.py --children $(WORKERS) $(MODULES)
+
+# The recorded studies of published theorems, and the page that is made of them.
+evidence: $(VENV)/.dev
+	$(BIN)/python -m tacit.audit.evidence
+	$(BIN)/python -m tacit.audit.evidence --page > docs/audit-evidence.inc
+
 # make experiments SIZE=--quick for minutes instead of hours
 experiments: $(VENV)/.experiments
 	$(BIN)/tacit reproduce --all $(SIZE)
@@ -39,6 +56,12 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(PIP) -e '.[dev,torch]'
 	touch $@
 
+# The mutation tester needs an older pytest than the tests use, so it has an environment of its own.
+$(MUTATE)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(MUTATE)
+	$(MUTATE)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' 'mutmut>=3.8' 'pytest<9'
+	touch $@
+
 $(VENV)/.bench: $(VENV)/bin/python pyproject.toml
 	$(PIP) -e '.[dev,torch,bench]'
 	touch $@
@@ -48,4 +71,4 @@ $(VENV)/.experiments: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) docs/_build build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MUTATE) docs/_build build dist .pytest_cache .mypy_cache .ruff_cache

@@ -12,8 +12,8 @@ ROOT = Path(tacit.__file__).parent
 ROOMS = [
     "_version", "checks", "types", "sources", "normals", "noise", "losses", "cells", "canonical", "rows", "bounds",
     "problem", "events",
-    "rounding", "tails", "curves", "shuffle", "privacy_loss", "composition", "accounting", "calibrate", "theorems",
-    "smoothing", "guarantee", "solvers.descent", "solvers.newton", "mechanisms.base",
+    "rounding", "tails", "curves", "shuffle", "privacy_loss", "tilting", "composition", "accounting", "calibrate",
+    "theorems", "smoothing", "guarantee", "solvers.descent", "solvers.newton", "mechanisms.base",
     "mechanisms.samplers", "mechanisms.rules", "mechanisms.output", "mechanisms.objective", "mechanisms.gradient",
     "mechanisms.statistics", "mechanisms.svrg", "mechanisms", "fit", "estimators", "files", "datasets", "report", "cli",
 ]  # fmt: skip

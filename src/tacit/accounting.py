@@ -294,7 +294,7 @@ def _relation(adjacency: Adjacency) -> Any:
     return relations.REPLACE_ONE if adjacency == "replace-one" else relations.ADD_OR_REMOVE_ONE
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=24)  # a sampled curve may hold some ten megabytes
 def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     kinds = {type(event) for event in events}
     noises = {event.noise for event in events if isinstance(event, Objective)}

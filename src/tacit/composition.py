@@ -24,8 +24,7 @@ What the code computes instead of g, and what it adds for it:
 * **Sum.** Errors of Euclidean norm E of g move the sum by at most ``||w|| E`` (Cauchy and Schwarz).
 * **Tilting.** f is right to a relative error rho, which counts T_i times.
 
-A bound for one epsilon holds for any theta; a good one minimises the Renyi bound
-``log delta <= sum T_i log M_i - theta epsilon + theta log theta - (1 + theta) log(1 + theta)``.
+A bound holds for any theta; :mod:`tacit.tilting` chooses a good one.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ from scipy import fft
 from scipy.optimize import brentq
 
 from tacit.privacy_loss import Masses, Release, discretise
-from tacit.rounding import U, up
+from tacit.rounding import U, below, up
+from tacit.tilting import Choice
 from tacit.types import Array
 
 Spectrum = NDArray[np.complex128]
-_COARSE = 4096
 _FINEST, _LARGEST = 20, 21  # powers of two: points of one release's grid, points of a transform
 _ENOUGH = 45.0  # e^-45 of the leading part may be bounded instead of summed
 
@@ -113,18 +112,18 @@ class Composition:
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta(epsilon)."""
-        inner = epsilon - self.shift
-        return min(1.0, up(self._tilted(self._theta(inner)).delta(inner) + self.beyond))
+        inner = below(epsilon, self.shift)
+        return min(1.0, up(self._tilted(self._choice.at_epsilon(inner)).delta(inner) + self.beyond))
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on epsilon(delta): a value at which :meth:`delta` was found to be at most ``delta``."""
         left = delta - self.beyond
         if left <= 0:
             return math.inf
-        found = self._solve(self._tilted(self._theta_of_delta(left)), left)
+        found = self._solve(self._tilted(self._choice.at_delta(left)), left)
         if not math.isfinite(found):
             return math.inf
-        found = self._solve(self._tilted(self._theta(found - self.shift)), left)
+        found = self._solve(self._tilted(self._choice.at_epsilon(found - self.shift)), left)
         # The next theta's bound may differ by some rounding errors, and both directions of a price must agree.
         push = 1e-4 * self.step
         while not self.delta(found) <= delta:
@@ -139,7 +138,7 @@ class Composition:
         def excess(inner: float) -> float:
             return math.log(max(tilted.delta(inner), 1e-320) / delta)
 
-        low, width = -self.shift, max(self._deviation, self.step)
+        low, width = -self.shift, max(self._choice.deviation, self.step)
         if excess(low) <= 0:
             return 0.0
         while excess(low + width) > 0:
@@ -149,67 +148,8 @@ class Composition:
         return float(brentq(excess, low, low + width, xtol=1e-4 * self.step, rtol=1e-12)) + self.shift
 
     @functools.cached_property
-    def _coarse(self) -> list[tuple[int, Array, Array]]:
-        """Count, losses and masses of every kind, in few cells: good enough to choose a theta."""
-        cells = []
-        for kind in self.kinds:
-            mass = kind.probability
-            losses = self.step * (kind.first + np.arange(len(mass)))
-            heavy = np.flatnonzero(mass > 1 / _COARSE)
-            even = np.arange(0, len(mass), -(-len(mass) // _COARSE))
-            starts = np.unique(np.concatenate([even, heavy, heavy + 1]))
-            starts = starts[starts < len(mass)]
-            total = np.add.reduceat(mass, starts)
-            cells.append((kind.count, np.add.reduceat(mass * losses, starts) / total, total))
-        return cells
-
-    @staticmethod
-    def _moments(cells: list[tuple[int, Array, Array]], theta: float) -> tuple[float, float, float]:
-        """The sum's log moment generating function and its first two derivatives."""
-        value = slope = curve = 0.0
-        for count, losses, mass in cells:
-            exponent = theta * losses + np.log(np.maximum(mass, 1e-320))
-            top = float(exponent.max())
-            weights = np.exp(exponent - top)
-            whole = float(weights.sum())
-            mean = float(weights @ losses) / whole
-            value += count * (top + math.log(whole))
-            slope += count * mean
-            curve += count * float(weights @ (losses - mean) ** 2) / whole
-        return value, slope, curve
-
-    @functools.cached_property
-    def _deviation(self) -> float:
-        """The sum's standard deviation, roughly."""
-        return math.sqrt(max(self._moments(self._coarse, 0.0)[2], 1e-300))
-
-    @functools.cached_property
-    def _thetas(self) -> tuple[float, float]:
-        """Logarithms between which a theta is looked for: the sum's deviation is some 1/theta."""
-        natural = -math.log(self._deviation)
-        return min(-12.0, natural - 12.0), max(8.0, natural + 8.0)
-
-    def _theta(self, epsilon: float) -> float:
-        """Where the Renyi bound at this epsilon is smallest; its derivative grows with theta."""
-        cells = self._coarse
-        low, high = self._thetas
-        for _ in range(14):
-            middle = 0.5 * (low + high)
-            theta = math.exp(middle)
-            below = self._moments(cells, theta)[1] - epsilon - math.log1p(1 / theta) < 0
-            low, high = (middle, high) if below else (low, middle)
-        return math.exp(round(16 * high) / 16)  # few values: a transform is kept for each
-
-    def _theta_of_delta(self, delta: float) -> float:
-        """The theta of the smallest epsilon that the Renyi bound gives for delta."""
-        cells = self._coarse
-
-        def bound(theta: float) -> float:
-            cost = theta * math.log(theta) - (1 + theta) * math.log1p(theta)
-            return (self._moments(cells, theta)[0] + cost - math.log(delta)) / theta
-
-        grid = np.exp(np.arange(*self._thetas, 0.25))
-        return float(min(grid, key=bound))
+    def _choice(self) -> Choice:
+        return Choice.of(self.step, self.kinds)
 
     @functools.cached_property
     def _kept(self) -> dict[float, Tilted]:
@@ -225,7 +165,7 @@ class Composition:
 
     def _transform(self, theta: float) -> Tilted:
         """Tilt, transform, multiply and transform back, with the errors of each."""
-        spread = math.sqrt(self._moments(self._coarse, theta)[2])
+        spread = math.sqrt(self._choice.moments(theta)[2])
         wide = max(14 * spread, min(_ENOUGH / theta, 40 * spread))
         level = min(max(10, math.ceil(math.log2(max(wide / self.step, 2.0)))), _LARGEST)
         size = 2**level

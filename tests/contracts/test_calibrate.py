@@ -71,7 +71,7 @@ def test_no_budget_needs_no_noise_and_an_impossible_one_is_refused():
     with pytest.raises(PrivacyError, match="raise the regularization"):
         smallest_scale(lambda scale: (Objective(1.0, 0.25, 0.25, scale, "monotone"),), Budget(0.5, 1e-6))
     assert accounting.delta((strong,), 1.0, "replace-one") <= 1
-    with pytest.raises(ValueError, match="sensitivity zero"):
+    with pytest.raises(ValueError, match=r"^The noise scale fell to zero: is the sensitivity zero\?$"):
         smallest_scale(lambda scale: pure(1.0), Budget(3.0, 0.0))
 
 
@@ -84,3 +84,65 @@ def test_fits_at_the_border():
     assert not fits(plain(4.0), Budget(1.0, delta * (1 - 1e-12)))
     assert fits(pure(1.0), Budget(1.0, 0.0, "add-remove"))
     assert not fits(pure(1.0), Budget(1.0, 0.0))
+
+
+def probed(released, budget, **guess):
+    """The scales whose price was asked for, in order, and the answer."""
+    scales = []
+
+    def watched(scale):
+        scales.append(scale)
+        return released(scale)
+
+    return scales, smallest_scale(watched, budget, **guess)
+
+
+def test_the_bracket_grows_by_four_from_one_and_then_halves():
+    scales, found = probed(pure, Budget(0.25, 0.0))
+    assert scales[:4] == [1.0, 4.0, 16.0, 8.0]
+    assert found == pytest.approx(8.0, rel=2e-9)
+    scales, found = probed(pure, Budget(3.9, 0.0), guess=8.0)
+    assert scales[:6] == [8.0, 4.0, 2.0, 1.0, 0.5, 1.0]
+    assert found == pytest.approx(2 / 3.9, rel=2e-9)
+    assert probed(pure, Budget(2.0**-380, 0.0))[1] == pytest.approx(2.0**381, rel=2e-9)
+    with pytest.raises(PrivacyError):
+        smallest_scale(pure, Budget(2.0**-500, 0.0))
+
+
+def test_interpolation_takes_few_prices_and_stops_at_its_tolerances():
+    """The price of epsilon is nearly a power of the scale, so the second guess is within the tolerance."""
+    budget = Budget(1.0, 1e-6)
+    good = smallest_scale(sampled, budget)
+
+    def asked(low, high):
+        scales = []
+        found = calibrate._interpolate(lambda scale: scales.append(scale) or sampled(scale), budget, low, high)
+        return scales, found
+
+    scales, _ = asked(good / 2, 2 * good)
+    assert len(set(scales)) <= 6
+    assert scales[:2] == [good / 2, 2 * good]
+    # A little to the private side of where the line says.
+    line = [accounting.epsilon(sampled(scale), 1e-6, "replace-one") for scale in scales[:2]]
+    share = math.log(line[0]) / math.log(line[0] / line[1])
+    assert scales[2] == pytest.approx(good / 2 * 4 ** (share + 0.02), rel=1e-6)
+    # Near enough at once: no third price, whether by the bracket or by epsilon.
+    assert len(asked(good, good * 1.0004)[0]) == 2
+    assert len(asked(good / 2, good)[0]) == 2
+    assert len(asked(good / 2, good * 1.02)[0]) > 2
+
+
+def test_interpolation_survives_an_infinite_price():
+    """Half of the bracket, in logarithms, when the low end has no price."""
+    scales = []
+
+    def released(scale):
+        scales.append(scale)
+        return (PoissonGaussian(1.0, scale, 0.9, 50),)
+
+    budget = Budget(1.0, 1e-9)
+    good = smallest_scale(released, budget)
+    scales.clear()
+    found = calibrate._interpolate(released, budget, 1e-5, 4 * good)
+    assert scales[2] == pytest.approx(1e-5 * (4e5 * good) ** 0.52, rel=1e-6)
+    assert found == pytest.approx(good, rel=5e-3)
