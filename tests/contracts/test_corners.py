@@ -1,0 +1,137 @@
+"""Objective perturbation's corners, counted again from the proof, and the sums over them, term by term."""
+
+import itertools
+import math
+from collections import Counter
+
+import mpmath
+import numpy as np
+import pytest
+
+from tacit import curves
+from tacit.events import Objective
+from tacit.types import ADJACENCIES
+
+RATIO = 0.3
+
+
+def event(geometry, outputs=1, *, mu=0.4, ratio=RATIO):
+    return Objective(2.0, 4.0 * ratio, 4.0, 2.0 / mu, geometry, outputs)
+
+
+def counted(cases):
+    total = Counter()
+    for corner in cases:
+        total[(round(corner.offset, 12), round(corner.norm, 12))] += corner.count
+    return total
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_simplex_corners_are_all_pairs_of_gradients(classes):
+    """Gradients (e_j - e_y) x, j = y giving zero; a replaced record has the opposite row and the same class."""
+    ends = np.eye(classes) - np.eye(classes)[0]
+    offset = round((classes - 1) * math.log1p(RATIO / (classes - 1)), 12)
+    for adjacency in ADJACENCIES:
+        pairs = ends if adjacency == "add-remove" else [a + b for a in ends for b in ends]
+        expected = Counter((offset, round(float(np.linalg.norm(v)) / math.sqrt(2), 12)) for v in pairs)
+        (cases,) = curves.corners(event("simplex", classes), adjacency)
+        assert +counted(cases) == expected
+
+
+@pytest.mark.parametrize(("geometry", "ends"), [("monotone", (0.0, 1.0)), ("two-sided", (-1.0, 1.0))])
+def test_corners_of_one_model_are_all_pairs_of_ends(geometry, ends):
+    """Replaced two-sided slopes are all counted at the largest norm: rows may have any angle."""
+    offset = round(math.log1p(RATIO), 12)
+    for adjacency in ADJACENCIES:
+        others = (0.0,) if adjacency == "add-remove" else ends
+        norms = [abs(a) + abs(b) for a, b in itertools.product(ends, others)]
+        (cases,) = curves.corners(event(geometry), adjacency)
+        assert counted(cases) == Counter((offset, norm) for norm in norms)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_logistic_corners_are_the_knots_of_its_tangents(adjacency):
+    for cases, touching in zip(curves.corners(event("logistic"), adjacency), curves.TANGENTS, strict=True):
+        others = (0,) if adjacency == "add-remove" else (0, 1)
+        knots = curves._bends(4 * RATIO, touching)
+        expected = [(1, height, s + other) for s, height in knots for other in others]
+        assert [(c.count, c.offset, c.norm) for c in cases] == expected
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 0.3, 1e6])
+def test_chords_touch_the_log_determinant_from_above(ratio):
+    for touching in curves.TANGENTS:
+        knots = curves._bends(ratio, touching)
+        for u in touching[:-1]:
+            ((s0, h0), (s1, h1)) = next(pair for pair in itertools.pairwise(knots) if pair[0][0] <= u <= pair[1][0])
+            part = (mpmath.mpf(u) - s0) / (mpmath.mpf(s1) - s0)
+            assert h0 + (mpmath.mpf(h1) - h0) * part >= mpmath.log1p(mpmath.mpf(ratio) * u * (1 - u))
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("extra", [0.0, 0.05])
+@pytest.mark.parametrize("geometry", ["logistic", "monotone", "two-sided"])
+def test_several_models_cost_a_chi_tail_of_all_their_directions(geometry, extra, adjacency):
+    """Each record moves the k models' gradients by slope sqrt(k), in a space of k directions (2k when it is replaced).
+
+    Another release takes eight deviations of its own loss, and leaves its own delta there.
+    """
+    sides = 1 if adjacency == "add-remove" else 2
+    for outputs, mu, epsilon in ((2, 0.4, 4.0), (3, 0.1, 2.0)):
+        share = 8 * extra + extra**2 / 2
+        left = epsilon - outputs * math.log1p(RATIO) - share
+        tail = curves.chi_delta(sides * math.sqrt(outputs) * mu, left, sides * outputs)
+        rest = curves.gaussian_delta(extra, share) if extra else 0.0
+        found = curves.objective_delta(event(geometry, outputs, mu=mu), epsilon, adjacency, extra)
+        assert found == pytest.approx(tail + rest, rel=1e-9)
+        assert found > 0
+    # The other release's own delta, alone: eight deviations are 6e-16 and less.
+    if extra:
+        far = curves.objective_delta(event(geometry, 2, mu=1e-3), 3.0, adjacency, extra)
+        assert far == pytest.approx(curves.gaussian_delta(extra, 8 * extra + extra**2 / 2), rel=1e-9)
+
+
+@pytest.mark.parametrize("extra", [0.0, 0.7])
+@pytest.mark.parametrize("mu", [0.2, 1.5])
+def test_two_sided_models_pay_two_corners_from_the_proofs_condition_on_and_four_below(mu, extra):
+    full = math.hypot(2 * mu, extra)
+    border = math.sqrt(full**2 + full**4 / 4)
+    offset = math.log1p(1e-3)
+    one = event("two-sided", mu=mu, ratio=1e-3)
+    for left in (border * (1 + 1e-9), border * 1.5):
+        expected = 2 * curves.gaussian_delta(full, left) + 2 * curves.gaussian_delta(extra, left)
+        assert curves.objective_delta(one, left + offset, "replace-one", extra) == pytest.approx(expected, rel=1e-7)
+    for left in (border * (1 - 1e-9), border * 0.6):
+        expected = min(1.0, 4 * curves.gaussian_delta(full, left))
+        assert curves.objective_delta(one, left + offset, "replace-one", extra) == pytest.approx(expected, rel=1e-7)
+    # Never under add-remove, and never where epsilon does not even pay for the determinant.
+    expected = 2 * curves.gaussian_delta(math.hypot(mu, extra), 4 * border)
+    assert curves.objective_delta(one, 4 * border + offset, "add-remove", extra) == pytest.approx(expected, rel=1e-7)
+    assert curves.objective_delta(event("two-sided", mu=1e-9, ratio=30.0), 0.0, "replace-one") == 1.0
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("geometry", "outputs"), [("logistic", 1), ("monotone", 1), ("simplex", 4), ("logistic", 3)])
+def test_prices_are_the_best_sum_and_never_above_one(geometry, outputs, adjacency):
+    wide = event(geometry, outputs, mu=20.0)
+    assert curves.objective_delta(wide, 0.0, adjacency, 0.5) == 1.0
+    if outputs == 1 or geometry == "simplex":
+        narrow = event(geometry, outputs, mu=0.3)
+        for epsilon, extra in ((0.9, 0.0), (2.0, 0.2)):
+            sums = [
+                math.fsum(
+                    c.count * curves.gaussian_delta(math.hypot(0.3 * c.norm, extra), epsilon - c.offset) for c in cases
+                )
+                for cases in curves.corners(narrow, adjacency)
+            ]
+            found = curves.objective_delta(narrow, epsilon, adjacency, extra)
+            assert found == pytest.approx(min(1.0, *sums), rel=1e-9)
+
+
+def test_two_sided_prices_are_never_above_one():
+    assert curves.objective_delta(event("two-sided", mu=20.0), 0.0, "replace-one") == 1.0
+    assert curves.objective_delta(event("two-sided", mu=20.0), 0.0, "add-remove") == 1.0
+    # Just inside the condition with a wide second release: two and two halves are more than one.
+    full = math.hypot(20.0, 19.0)
+    left = math.sqrt(full**2 + full**4 / 4) * 1.0001
+    assert curves.objective_delta(event("two-sided", mu=10.0, ratio=1e-9), left, "replace-one", 19.0) <= 1.0
