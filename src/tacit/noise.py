@@ -31,8 +31,8 @@ __all__ = [
 
 GRID_BITS = 24
 _LARGEST = 2.0**61
-RARE = 256 * math.log(2)
-"""Minus the logarithm of 2**-256: the chance of guessing a key, below which nothing is accounted for."""
+RARE = 128 * math.log(2)
+"""Minus the logarithm of 2**-128: the chance of guessing a key of 128 bits, below which nothing is accounted for."""
 
 
 def gaussian(source: Source, shape: tuple[int, ...]) -> Array:
@@ -49,7 +49,7 @@ def sphere(source: Source, shape: tuple[int, ...]) -> Array:
 
 
 def longest(size: int, noise: Literal["gaussian", "sphere"]) -> float:
-    """A norm that noise exceeds with probability below 2**-256.
+    """A norm that noise exceeds with probability below 2**-128.
 
     A standard normal vector has ``P[||z|| > sqrt(p) + t] <= exp(-t^2/2)`` (its norm is 1-Lipschitz). For the sphere's
     noise, Gamma(p), Chernoff's bound at x = 2p + t is ``(x/p)^p exp(p - x) = exp(t ((log(2 + s) - 1)/s - 1))`` with
@@ -59,7 +59,7 @@ def longest(size: int, noise: Literal["gaussian", "sphere"]) -> float:
 
 
 def draw_error(size: int, noise: Literal["gaussian", "sphere"]) -> float:
-    """How far, in norm, what :func:`gaussian` or :func:`sphere` gives is from an ideal draw, but for 2**-256.
+    """How far, in norm, what :func:`gaussian` or :func:`sphere` gives is from an ideal draw, but for 2**-128.
 
     A standard normal number is within ``2**-52 max(1, |z|)``; a norm of p + 1 of them is within
     ``2**-50 (2 ||y|| + sqrt(p + 1))``, which ||z|| multiplies.

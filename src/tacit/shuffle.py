@@ -36,6 +36,8 @@ def _at_least(count: Array, least: Array) -> Array:
 
 _LAST = 32 * 2.0**-53
 """What the chances' exponentials and quotients may lose."""
+_LARGE = 500.0
+"""Above this epsilon a release hides nobody: its own price stands."""
 _TRUSTED = 1e-10
 """Relative error that the incomplete beta function may have: ten thousand times what tests see."""
 
@@ -55,12 +57,15 @@ def shuffled_delta(local: float, records: int, epsilon: float) -> float:
     best event is ``a >= a*``: with p = e^eps_0/(1 + e^eps_0) = 1 - q, a* is the least whole number of at least
     ``(c + 1)(e^eps p - q) / ((1 + e^eps)(p - q))``.
 
-    Edges: epsilon >= local gives 0; one record gives the price of the local release.
+    Edges: epsilon >= local gives 0; one record gives the price of the local release, and so does, up to rounding, a
+    ``local`` above 500, where nobody is a clone.
     """
     check_positive("local", local)
     check_count("records", records)
     if epsilon >= local:
         return 0.0
+    if local > _LARGE:
+        return -math.expm1(epsilon - local)
     e, chance = math.exp(epsilon), math.exp(-local)
     p, q = 1 / (1 + chance), chance / (1 + chance)
     clones = binom(records - 1, chance)
@@ -90,7 +95,7 @@ def price_of_local_delta(local: float, records: int, epsilon: float) -> float:
     e^{-eps_0}`` of a release with the clones of the pure case; the proof is on the docs' page "Local perturbation and
     shuffling". (Feldman, McMillan & Talwar 2022, Theorem 3.8, has another term of the same order.)
     """
-    return 1 + 2 * (math.exp(epsilon) + 1) * (records - 1) * math.exp(-local)
+    return 1 + 2 * (math.exp(epsilon - local) + math.exp(-local)) * (records - 1)
 
 
 def shuffled_approximate_delta(local: float, local_delta: float, records: int, epsilon: float) -> float:

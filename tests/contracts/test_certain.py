@@ -247,7 +247,9 @@ def test_the_proven_descent_takes_over_where_the_others_stop(loss, thin, rng, mo
     monkeypatch.setattr(certain, "Searched", lambda limit: Searched(limit, steps=1))
     plain = random_problem(loss, rng, n=90, d=5)
     if thin:
-        plain = replace(plain, records=replace(plain.records, matrix=sparse.csr_array(plain.records.matrix)))
+        rows = plain.records
+        matrix = sparse.csr_array(rows.matrix * rows.scales[:, None])
+        plain = replace(plain, records=Records.build(matrix, rows.targets, rows.clip, rows.intercept))
     strong = 90 * plain.facts.curvature / 1e4
     full = replace(plain, regularization=strong, linear=random_weights(plain, rng, 3.0))
     slack = solver_slack(plain.facts, strong, float(np.linalg.norm(full.linear)))

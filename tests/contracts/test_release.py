@@ -24,7 +24,7 @@ from tacit.noise import (
     whole_values,
 )
 
-RARE = 177.445678223346  # 256 log 2
+RARE = 88.722839111673  # 128 log 2
 
 
 class Silent:

@@ -18,7 +18,7 @@ import numpy as np
 from tacit import fit
 from tacit.bounds import Schema, Target
 from tacit.canonical import check_labels, column, dense
-from tacit.checks import at_most, check, check_count, check_positive, refuse
+from tacit.checks import PrivacyError, at_most, check, check_count, check_positive, refuse
 from tacit.estimators import INTERCEPT, LinearRegression, LogisticRegression
 from tacit.guarantee import Guarantee, checksum
 from tacit.losses import Logistic, Squared
@@ -256,7 +256,10 @@ class Protocol:
     @classmethod
     def from_json(cls, text: str) -> Protocol:
         """Read what :meth:`to_json` wrote; everything is checked again, the price of the noise included."""
-        data = parse(text)
+        try:
+            data = parse(text)
+        except PrivacyError as error:
+            raise PrivacyError(f"This is not a Tacit protocol. {error}") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             refuse("This is not a Tacit protocol.")
         if data.get("version") != VERSION or data.get("grid") != GRID:
