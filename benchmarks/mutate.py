@@ -3,9 +3,8 @@
 Run ``python benchmarks/mutate.py`` (all modules), or name some: ``python benchmarks/mutate.py tails curves``. Each
 module is changed in a copy under ``build/mutate`` and met by its own few tests. A change that no test notices must
 stand in ``tests/mutants.toml`` with the reason why it is harmless: a new one fails the run, and so does a score below
-the goal. ``--accept WHY`` writes the survivors there, for a person to look through; ``--again`` goes on with a run that
-was
-stopped.
+the goal. ``--accept WHY`` writes the survivors there, for a person to look through; ``--again`` goes on with a run
+that was stopped.
 
 Needs mutmut 3, which needs pytest 8: ``pip install 'mutmut>=3.8' 'pytest<9'`` in an environment of its own.
 """

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit import LogisticRegression, PrivacyError
-from tacit.checks import check_count, check_positive, check_real
-from tacit.mechanisms import Output
+from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError
+from tacit.checks import check_count, check_positive, check_real, plain_numbers
+from tacit.mechanisms import GradientPerturbation, Output, Poisson
 from tacit.protocol import Protocol, Submission
 
 X, Y = np.eye(6), np.array([0, 1, 0, 1, 0, 1])
@@ -47,3 +47,52 @@ def test_texts_that_are_no_protocol_and_no_submission(text):
         Protocol.from_json(text)
     with pytest.raises(ValueError, match="submission"):
         Submission.from_json(text)
+
+
+# --- numbers that are legal and treacherous --------------------------------------------------------------------------
+@pytest.mark.parametrize("clip", [3.16e-164, 1e-60, 1e60])
+@pytest.mark.parametrize("method", ["output", "objective", "gradient", "auto"])
+def test_clips_whose_powers_leave_double_precision_are_refused(clip, method):
+    """Squares of 1e-164 are zero, and so would be the norm of a gradient that certifies a minimum."""
+    with pytest.raises(ValueError, match="between 1e-50 and 1e\\+50"):
+        LogisticRegression(1.0, delta=1e-6, method=method, clip=clip, classes=[0, 1]).fit(1e100 * X, Y)
+    model = LinearRegression(1.0, delta=1e-6, method="statistics", clip=clip, target_bound=1.0)
+    with pytest.raises(ValueError, match="between 1e-50 and 1e\\+50"):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize("bound", [(1.0, np.nextafter(1, 2)), (1e16, 1e16 + 2), (1e308, 1.7e308), (0.0, 5e-324), 1e101])
+def test_ranges_of_targets_that_doubles_cannot_scale_are_refused(bound):
+    with pytest.raises(ValueError, match="target_bound"):
+        LinearRegression(1.0, delta=1e-6, target_bound=bound).fit(X, Y.astype(float))
+
+
+@pytest.mark.parametrize("bound", [(1.0, 1.0 + 2e-9), (-3.0, 1e9), (1e-90, 3e-90), (-1e100, 1e100)])
+def test_scaled_targets_never_leave_their_range(bound, monkeypatch):
+    seen = []
+    monkeypatch.setattr(LinearRegression, "_train", lambda self, X, t, *rest: seen.append(t) or _stop())
+    targets = np.array([*bound, *np.linspace(*bound, 200), -np.finfo(float).max, np.finfo(float).max])
+    with pytest.raises(StopIteration):
+        LinearRegression(1.0, delta=1e-6, target_bound=bound).fit(np.ones((len(targets), 2)), targets)
+    assert np.abs(seen[0]).max() == 1.0
+
+
+def _stop():
+    raise StopIteration
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_numbers_of_numpy_are_prices_of_python(kind):
+    """The events of a fit are those of the same numbers in double precision, to the bit."""
+    for model, settings in [
+        (LogisticRegression, {"method": "output", "regularization": 0.0559, "margin": 0.3}),
+        (LogisticRegression, {"method": "objective", "regularization": 0.0559}),
+        (LinearSVC, {"method": "output", "smoothing": 0.3, "regularization": 0.03}),
+    ]:
+        narrow = {name: kind(v) if isinstance(v, float) else v for name, v in settings.items()}
+        wide = {name: float(v) if isinstance(v, np.generic) else v for name, v in narrow.items()}
+        fits = [model(1.0, delta=1e-6, classes=[0, 1], **each).fit(X, Y) for each in (narrow, wide)]
+        assert fits[0].guarantee_.events == fits[1].guarantee_.events
+    narrow = GradientPerturbation(Poisson(kind(0.1)), clip=kind(0.3))
+    assert plain_numbers(narrow) == GradientPerturbation(Poisson(float(kind(0.1))), clip=float(kind(0.3)))
+    assert type(plain_numbers(narrow).sampler.rate) is float

@@ -5,6 +5,7 @@ the code does is measured by scripting its words: for every entry of the table t
 second words that are taken is found by bisection.
 """
 
+import decimal
 import itertools
 import math
 from dataclasses import dataclass, field
@@ -139,6 +140,16 @@ def test_density_in_the_tail(x):
     exact = normals.FACTOR * mpmath.exp(-(mpmath.mpf(x) ** 2) / 2)
     j = math.floor((abs(x) - 6) * 2)
     assert float(abs(tail_mass(x) - exact)) <= 2.0 ** (-64 - j - 5) * 1.01 + 1e-14 * float(exact)
+
+
+@pytest.mark.parametrize("digits", [2, 3, 28])
+def test_the_context_of_decimal_numbers_does_not_matter(digits):
+    """A program that set its decimal numbers to few digits, to other rounding or to traps draws the same noise."""
+    expected = tail_mass(6.2)
+    with decimal.localcontext() as context:
+        context.prec, context.rounding, context.Emin = digits, decimal.ROUND_UP, -5
+        context.traps[decimal.Inexact] = True
+        assert tail_mass(6.2) == expected
 
 
 @pytest.mark.parametrize("x", [10.0, -10.3, 14.0, -14.0, 30.0])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import decimal
 import math
 import numbers
-from typing import Never, cast
+from typing import Never, TypeVar, cast
+
+import numpy as np
 
 
 class PrivacyError(ValueError):
@@ -52,6 +55,24 @@ def check_count(name: str, value: int) -> int:
     check(math.isfinite(_float(name, value)), f"Expected {name}={value} to be a whole number >= 1.")
     check(int(value) == value and value >= 1, f"Expected {name}={value} to be a whole number >= 1.")
     return int(value)
+
+
+Settings = TypeVar("Settings")
+
+
+def plain_numbers(settings: Settings) -> Settings:
+    """The same settings (a dataclass, or a number) with NumPy's numbers as Python's.
+
+    A number in single precision would have the sums and quotients of a price rounded to seven digits, to either side.
+    """
+    if isinstance(settings, np.generic):
+        return cast(Settings, settings.item())
+    if not dataclasses.is_dataclass(settings) or isinstance(settings, type):
+        return settings
+    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings) if field.init}
+    plain = {name: plain_numbers(value) for name, value in values.items()}
+    changed = {name: value for name, value in plain.items() if value is not values[name]}
+    return dataclasses.replace(settings, **changed) if changed else settings
 
 
 def at_most(value: float, digits: int = 4) -> str:

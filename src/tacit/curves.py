@@ -133,14 +133,15 @@ def _convex_deltas(squares: Array, epsilon: float) -> Array:
     """A convex majorant of mu^2 -> delta_Gauss(epsilon; mu), for epsilon > 0.
 
     The function is convex up to ``mu^2 = 2 (sqrt(1 + epsilon^2) - 1)`` and concave after, where its tangent continues
-    it.
+    it. Below mu = 1e-4, where the difference would cancel, the value there stands: it is larger, and constant before
+    rising, so the whole stays convex. From there on doubles keep 1e-7 of a price above 1e-300, and 1e-5 is added.
     """
     bend = 2 * (math.sqrt(1 + epsilon**2) - 1)
-    mu = np.sqrt(np.clip(squares, 1e-300, bend))
+    mu = np.sqrt(np.clip(squares, 1e-8, bend))
     upper, lower = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
     values = np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0))
     rise = math.exp(-0.5 * (epsilon / math.sqrt(bend) - math.sqrt(bend) / 2) ** 2) / math.sqrt(8 * math.pi * bend)
-    return np.asarray(values + rise * np.maximum(squares - bend, 0.0))
+    return np.asarray((values + rise * np.maximum(squares - bend, 0.0)) * (1 + 1e-5))
 
 
 def input_convexity(event: InputMinimum) -> float:

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from tacit.canonical import canonical, check_labels, column
-from tacit.checks import check, check_positive, check_real
+from tacit.checks import check, check_positive, check_real, plain_numbers
 from tacit.fit import fit, prepare
 from tacit.guarantee import Guarantee
 from tacit.losses import HuberHinge, Logistic, Softmax, Squared, probabilities
@@ -90,7 +90,7 @@ class _PrivateLinear(BaseEstimator):  # type: ignore[misc]
         for name in ("record_guarantee_", *self.__dict__.pop("_extras", ())):
             self.__dict__.pop(name, None)  # of an earlier fit, by another method perhaps
         clip = check_positive("clip", self.clip)
-        source = source_from(self.random_state)
+        source, loss = source_from(self.random_state), plain_numbers(loss)
         problem = Problem(
             Records.build(X, targets, clip, INTERCEPT * clip if self.fit_intercept else 0.0), loss, outputs
         )
@@ -367,6 +367,12 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
             pair.size <= 2 and -math.inf < low < high < math.inf,
             f"Expected target_bound={self.target_bound!r} to be a number > 0 or a pair (lower, upper), lower < upper.",
         )
+        far = max(abs(low), abs(high))
+        check(
+            far <= 1e100 and high - low >= max(1e-9 * far, 1e-100),
+            f"Expected target_bound={self.target_bound!r} to be within 1e100, and not narrower than 1e-9 of its ends; "
+            "subtract a public number from the targets, or scale them.",
+        )
         return float(low), float(high)
 
     def __sklearn_tags__(self) -> Any:
@@ -384,6 +390,7 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
         targets = np.clip(_numbers(y), low, high)
         targets -= centre
         targets /= half
+        np.clip(targets, -1.0, 1.0, out=targets)  # the centre was rounded
         coefficients = self._train(
             X, targets, Squared(1.0), 1, self._budget(len(targets)), (f"targets clipped to [{low:g}, {high:g}]",)
         )

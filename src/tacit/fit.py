@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tacit import accounting
 from tacit._version import __version__
-from tacit.checks import at_most, refuse
+from tacit.checks import at_most, plain_numbers, refuse
 from tacit.events import Gaussian
 from tacit.guarantee import Guarantee
 from tacit.mechanisms.base import Mechanism, Plan
@@ -50,10 +50,11 @@ def prepare(
     assumptions: tuple[str, ...] = (),
 ) -> Prepared:
     """The public river: compare needs, calibrate, price, and state the guarantee. No record is an argument."""
+    facts, mechanism, budget = plain_numbers(facts), plain_numbers(mechanism), plain_numbers(budget)
     unmet = mechanism.needs(facts, calibration)
     if unmet:
         refuse(unmet)
-    plan = mechanism.calibrate(budget, facts, regularization, calibration)
+    plan = mechanism.calibrate(budget, facts, plain_numbers(regularization), calibration)
     return state(plan, facts, budget, method=method, seeded=seeded, calibration=calibration, assumptions=assumptions)
 
 

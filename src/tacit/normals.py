@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -206,20 +206,21 @@ def _under(source: Source, x: _Interval, height: int, y: _Interval) -> bool:
     """Whether y < height exp(-x^2/2), with as many digits of x, y and the exponential as that takes."""
     while True:
         digits = 40 + (x.bits + y.bits) // 2
-        work = Context(prec=digits)
+        work = Context(prec=digits, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999, traps=[])
         ends = _ends(x)
         low, high = (
             work.multiply(
                 Decimal(height),
-                work.exp(work.divide(-work.multiply(Decimal(end), Decimal(end)), Decimal(1 << (2 * x.bits + 1)))),
+                work.exp(work.divide(Decimal(-(end**2)), Decimal(1 << (2 * x.bits + 1)))),
             )
             for end in (ends[1], ends[0])
         )
-        error = Decimal(10) ** (10 - digits)  # six correctly rounded operations, and x^2/2 of at most seven digits
-        scale = Decimal(1 << y.bits)
-        if Decimal(y.place + 1) <= work.multiply(scale, work.multiply(low, 1 - error)):
+        # Few correctly rounded operations, and x^2/2 of at most seven digits: 10**(10 - digits) relative is plenty. All
+        # of them are of this context: the one that happens to be set may have fewer digits.
+        error, scale = Decimal((0, (1,), 10 - digits)), Decimal(1 << y.bits)
+        if Decimal(y.place + 1) <= work.multiply(scale, work.multiply(low, work.subtract(Decimal(1), error))):
             return True
-        if Decimal(y.place) >= work.multiply(scale, work.multiply(high, 1 + error)):
+        if Decimal(y.place) >= work.multiply(scale, work.multiply(high, work.add(Decimal(1), error))):
             return False
         x.refine(source)
         y.refine(source)

@@ -29,10 +29,12 @@ _RATIOS = 128 * U
 """What two of Mills' ratios may be wrong by, relative to the larger."""
 _FORMULAS_MEET = 3e-4
 """The mu below which a difference of Mills' ratios is taken by its derivative."""
+_SLOPES = 1 + 1e-13
+"""More than the derivative of Mills' ratio is wrong by, relative."""
 _WIDTH = 0.01
 """Of the cells of a chi tail."""
-_GAMMA = 1e-9
-"""A hundred times what the incomplete gamma function may be wrong by."""
+_GAMMA = 1 + 1e-9
+"""A hundred times what the incomplete gamma function, in tails and hazards, may be wrong by."""
 
 
 def _slope(t: float) -> float:
@@ -57,7 +59,7 @@ def _gap(near: float, mu: float) -> float:
     """
     far = near + mu
     if mu <= _FORMULAS_MEET:
-        return 0.5 * mu * (_slope(near) + _slope(far)) * (1 + 1e-12)
+        return 0.5 * mu * (_slope(near) + _slope(far)) * _SLOPES
     first, second = float(erfcx(near / _ROOT)), float(erfcx(far / _ROOT))
     wrong = first * (_RATIOS + SMALL * (abs(near) + far))
     return up(math.sqrt(math.pi / 2) * (first - second + wrong))
@@ -87,7 +89,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     density = math.exp(-0.5 * near * near) / math.sqrt(2 * math.pi)
     if near < _BULK:  # then mu > 2, and delta > 0.68
         lost = float(ndtr(near)) + density * math.sqrt(math.pi / 2) * float(erfcx((near + mu) / _ROOT))
-        return min(1.0, up(1.0 - lost * (1 - min(1.0, _RATIOS + rough))))
+        return min(1.0, up(1.0 - lost * max(0.0, 1 - _RATIOS - rough)))
     return max(LEAST, density * _gap(near, mu) * (1 + rough))
 
 
@@ -121,8 +123,8 @@ def chi_delta(mu: float, epsilon: float, directions: int) -> float:
     with np.errstate(divide="ignore"):
         logs = (directions - 1) * np.log(cells) - cells**2 / 2 + (1 - half) * math.log(2) - float(gammaln(half))
     # A hazard that is too small only raises the bound; where the tail has no digits left, take none.
-    hazards = np.where(tails > _DIGITS, np.exp(logs) / tails * (1 - _GAMMA), 0.0)
+    hazards = np.where(tails > _DIGITS, np.exp(logs) / tails, 0.0)
     ends = np.append(np.diff(cells), math.inf)
     rates = mu + hazards
     parts = np.exp(shift - mu * cells) * tails * (mu / rates) * -np.expm1(-rates * ends)
-    return min(1.0, grown + float(parts.sum()) * (1 + _GAMMA) + LEAST)
+    return min(1.0, grown + float(parts.sum()) * _GAMMA)

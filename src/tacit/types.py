@@ -22,6 +22,8 @@ Site = Literal["input", "objective", "gradient", "output"]
 Status = Literal["proven", "claimed", "refuted"]
 
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-remove")
+RADII = (1e-50, 1e50)
+"""Norms that rows may be clipped to: squares and fourth powers of them are far from where doubles end."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,12 @@ class Facts:
     loss: Loss
     intercept: bool = False
     constant: float = 0.0
+
+    def __post_init__(self) -> None:
+        least, most = RADII
+        check(
+            least <= self.radius <= most, f"Expected rows of norm {self.radius:g} to be between {least:g} and {most:g}."
+        )
 
     @property
     def models(self) -> int:

@@ -38,6 +38,16 @@ def test_gaussian_delta_is_never_below_the_truth_and_hardly_above(mu):
             assert found <= exact * (1 + mpmath.mpf("1e-7")) + mpmath.mpf(2.0**-1022), (epsilon, float(found / exact))
 
 
+def test_gaussian_delta_pays_for_the_rounding_of_its_argument(rng):
+    """epsilon/mu is rounded, and a density far out feels it a thousand times: at random points, half of them low."""
+    for mu in (1e-7, 1e-5):
+        for ratio in rng.uniform(25, 37, 100):
+            with mpmath.workdps(80):
+                epsilon = float(ratio) * mu
+                exact = exact_gaussian(mu, epsilon)
+                assert exact <= curves.gaussian_delta(mu, epsilon) <= exact * (1 + mpmath.mpf("1e-10")), epsilon
+
+
 def test_gaussian_delta_edges():
     assert accounting.gaussian_delta(0.0, 1.0) == 0.0
     assert accounting.gaussian_delta(0.0, -1.0) == pytest.approx(1 - math.exp(-1))
