@@ -44,7 +44,7 @@ TESTS: dict[str, list[str]] = {
     "calibrate": ["tests/contracts/test_calibrate.py"],
     "events": ["tests/contracts/test_events.py", "tests/contracts/test_event_values.py"],
     "sources": ["tests/test_normals.py", "tests/contracts/test_sources.py"],
-    "normals": ["tests/test_normals.py"],
+    "normals": ["tests/contracts/test_normals_numbers.py", "tests/test_normals.py"],
     "noise": ["tests/contracts/test_release.py", "tests/test_normals.py"],
     "rows": ["tests/contracts/test_problem.py", "tests/contracts/test_alone.py", "tests/test_canonical.py"],
     "problem": ["tests/contracts/test_problem.py", "tests/contracts/test_certain.py"],
