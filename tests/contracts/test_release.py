@@ -46,12 +46,12 @@ def test_grids():
 
 
 def test_lengths_and_errors():
-    assert longest(9, "gaussian") == pytest.approx(3 + math.sqrt(2 * RARE), rel=1e-12)
-    assert longest(9, "sphere") == pytest.approx(18 + RARE / 0.796, rel=1e-12)
+    assert longest(9, "gaussian") == pytest.approx(3 + math.sqrt(2 * RARE), rel=1e-12, abs=0)
+    assert longest(9, "sphere") == pytest.approx(18 + RARE / 0.796, rel=1e-12, abs=0)
     three, four = longest(3, "gaussian"), longest(4, "gaussian")
-    assert draw_error(3, "gaussian") == pytest.approx(2**-52 * (math.sqrt(3) + three), rel=1e-12)
+    assert draw_error(3, "gaussian") == pytest.approx(2**-52 * (math.sqrt(3) + three), rel=1e-12, abs=0)
     long = 2 * longest(3, "sphere")
-    assert draw_error(3, "sphere") == pytest.approx(2**-50 * (long + 2 * (three + four)), rel=1e-12)
+    assert draw_error(3, "sphere") == pytest.approx(2**-50 * (long + 2 * (three + four)), rel=1e-12, abs=0)
 
 
 def test_draws_in_double_precision_are_as_near_as_stated():
