@@ -100,8 +100,8 @@ def test_noise_of_a_release_is_the_draw_of_its_scale(add, steps):
     np.testing.assert_array_equal(out, (np.rint(values / grid(scale)) + noise) * grid(scale))
     assert noise.shape == (1, 3)
     assert add(values, 0.0, Silent()) is values
-    twice = steps(SeededSource(4), (1, 3), 2 * scale, grid(scale))
-    assert np.abs(twice - 2 * noise).max() <= 1
+    draw = normals.whole if add is add_gaussian else normals.sphere_whole
+    assert steps(SeededSource(4), (1, 3), 3.0, 0.25).ravel().tolist() == draw(SeededSource(4), 3, 12.0).tolist()
 
 
 def test_releases_in_whole_steps():

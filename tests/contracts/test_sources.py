@@ -75,5 +75,6 @@ def test_orders_by_keys():
     assert permutation(Given(30, 10, 20), 3).tolist() == [1, 2, 0]
     assert permutation(Given(3, 3, 1, 2, 9, 4), 3).tolist() == [0, 2, 1]
     assert permutation(Given(1, 3, 3, 9, 5, 7), 3).tolist() == [1, 2, 0]
+    assert permutation(Given(1, 5, 5, 7, 9, 5, 4, 3, 2, 1), 5).tolist() == [4, 3, 2, 1, 0]
     assert permutation(Given(5), 1).tolist() == [0]
     assert permutation(Given(), 0).tolist() == []
