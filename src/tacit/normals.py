@@ -42,8 +42,8 @@ _CLEAR = 2.0**-30
 """Distance from the curve, in boxes, that double precision cannot mistake: G < 2**9 is computed with a relative error
 below 2**-45 (x within 2**-50, the exponential within 2**-48), and y to 2**-43."""
 _HIGHEST = 1 << 52
-"""y in a tail's column, in 64 binary digits: from 2**-12 of the column's height on it is above the curve, which starts at
-``400 2**5 e**-18 = 1.95e-4`` of the first column's height, and at less of every other's."""
+"""y in a tail's column, in 64 binary digits: from 2**-12 of the column's height on it is above the curve, which begins
+at ``400 2**5 e**-18 = 1.95e-4`` of the first column's height, and at less of every other's."""
 MOST_RATIO = 2.0**52
 """Largest r that is taken: r z fits into 64 bits up to 2,000 deviations. From 2**46 on every draw needs more digits."""
 
