@@ -192,7 +192,9 @@ def test_the_table_of_pidp_sgd_lists_every_constant():
     assert (plan.step, plan.rounds, plan.local, plan.regularization) == (k["α"], k["R"], k["T"], k["λ"])
     assert k["ε"] == k["ε₁"] + k["ε₂"]
     assert k["δ"] == k["δ₁"] + k["δ₂"]
-    tail = stats.norm(2 * (0.5 / (k["n"] * k["λ"] + 0.25) + error), other)  # the last record's own coordinate at (0, -1)
+    tail = stats.norm(
+        2 * (0.5 / (k["n"] * k["λ"] + 0.25) + error), other
+    )  # the last record's own coordinate at (0, -1)
     rest = stats.norm(2 * error, other)
     noisy = 1 - math.prod(1 - law.sf(share * threshold) - law.cdf(-share * threshold) for law in (tail, rest))
     assert kang_2023.rates(plan, k["n"], -1.0)[1] == pytest.approx(noisy, rel=1e-3)
