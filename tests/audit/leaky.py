@@ -1,5 +1,7 @@
 """Strangers' estimators with exact Gaussian noise, and leaks beside it: the audit must see each, and only them."""
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -16,11 +18,12 @@ class NoisySum(BaseEstimator):
         self.factor, self.leak, self.random_state = factor, leak, random_state
 
     def fit(self, X, y):
-        rng = np.random.default_rng(0 if self.leak == "seed" else self.random_state)
+        state = {"seed": 0, "unset": self.random_state or 0}.get(self.leak, self.random_state)
+        rng = np.random.default_rng(state)
         pull = X.T @ y
         self.coef_ = (pull + self.factor * 2 / MU * rng.standard_normal(len(pull)))[None]
         self.intercept_ = np.zeros(1)
-        flipped = bool(y[-1] < 0)
+        flipped, nonce = bool(y[-1] < 0), int(rng.integers(10**17, 10**18))
         leaks = {
             "classes_": lambda: np.unique(y[-2:]),
             "n_iter_": lambda: int(1000 * abs(pull).sum()) + 7 * flipped,
@@ -29,7 +32,20 @@ class NoisySum(BaseEstimator):
             "words_": lambda: {"a": ["x", {"label": "minus" if flipped else "plus"}]},
             "plain": lambda: float(pull[0]),  # no underscore at its end
             "kept_": lambda: Holder(y),
+            "report_": lambda: f"run {nonce}: exact sum {pull}",
+            "weak_": lambda: f"run {nonce}, took {rng.random():.3f}s: sum {pull[0] + 0.05 * rng.standard_normal()}",
+            "named_": lambda: f"{nonce:x}-{nonce % 97:x} is the run, label {'minus' if flipped else 'plus'}",
+            "bytes_": lambda: bytes(f"{nonce} {pull[0]}", "utf-8"),
+            "texts_": lambda: np.array([f"{nonce}", f"{pull[0]}"]),
         }
+        if self.leak == "warning":
+            warnings.warn(f"Run {nonce}: the sum {pull[0]} is large.", stacklevel=2)
+        if self.leak in ("error", "cause") and rng.random() < 0.5:
+            return self
+        if self.leak == "error":
+            raise ValueError(f"Run {nonce}: the sum {pull[0]} is too large.") from KeyError("pull")
+        if self.leak == "cause":
+            raise ValueError("Too large.") from KeyError(f"{nonce}: {pull[0] + 0.05 * rng.standard_normal()}")
         if self.leak in leaks:
             setattr(self, self.leak, leaks[self.leak]())
         if self.leak == "presence" and flipped:

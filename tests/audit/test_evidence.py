@@ -175,6 +175,34 @@ def test_the_law_of_one_step_is_the_one_that_is_computed():
         assert (found < limit) == right
 
 
+def test_the_table_of_pidp_sgd_lists_every_constant():
+    """From the listed constants alone, by the formulas of the print: the noise, E, the threshold, and the rate at which
+    steps are noisy, as :func:`noisy` has them from the plan."""
+    k = {row["constant"]: row["value"] for row in load("kang-2023")["constants"]}
+    plan = kang_2023.plan_of(k["n"], k["c'"], k["δ"], k["T"], k["c"])
+    sigma = k["c"] * k["G"] * math.sqrt(k["T"] * math.log(1 / k["δ₁"])) / (k["n"] * k["ε₁"])
+    other = k["c'"] * k["G"] * k["R"] * math.sqrt(math.log(1.25 * k["R"] / k["δ₂"])) / (k["n"] * k["ζ"] * k["ε₂"])
+    error = (2 * k["L"] * k["G"] + k["C"] * k["G"] ** 2 / k["ζ"]) / (k["ζ"] * k["n"]) ** 2
+    threshold = 2 * k["r"] * math.exp(k["ε₁"]) * k["δ₁"] / math.expm1(k["ε₁"])
+    share = -math.expm1(-2 * k["ε₁"])
+    computed = {"σ": sigma, "σ_(c)": other, "E": error, "threshold": threshold, "share of it": share}
+    assert {name: k[name] for name in computed} == pytest.approx(computed)
+    used = [plan.scale, plan.contribution_scale, plan.error, plan.threshold, plan.ratio]
+    assert used == pytest.approx(list(computed.values()))
+    assert (plan.step, plan.rounds, plan.local, plan.regularization) == (k["α"], k["R"], k["T"], k["λ"])
+    assert k["ε"] == k["ε₁"] + k["ε₂"]
+    assert k["δ"] == k["δ₁"] + k["δ₂"]
+    tail = stats.norm(
+        2 * (0.5 / (k["n"] * k["λ"] + 0.25) + error), other
+    )  # the last record's own coordinate at (0, -1)
+    rest = stats.norm(2 * error, other)
+    noisy = 1 - math.prod(1 - law.sf(share * threshold) - law.cdf(-share * threshold) for law in (tail, rest))
+    assert kang_2023.rates(plan, k["n"], -1.0)[1] == pytest.approx(noisy, rel=1e-3)
+    x = np.linspace(-8, 8, 160_001)
+    s = expit(x)
+    assert np.abs(s * (1 - s) * (1 - 2 * s)).max() == pytest.approx(k["C"], rel=1e-6)
+
+
 # --- premises, by a check of their own --------------------------------------------------------------------------------
 def test_the_noise_is_at_least_what_the_theorems_ask():
     """Each sigma written again from the print."""

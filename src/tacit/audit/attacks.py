@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tacit.audit.bounds import Profile, advantage, clopper_pearson, lower_rate, upper_rate
+from tacit.audit.leaves import NO_NUMBER
 from tacit.audit.outcomes import Labels, Runs
 from tacit.types import Array
 
@@ -51,6 +52,11 @@ def fit_attacks(first: Runs, second: Runs, direction: Array | None, *, trees: bo
         line[: len(direction)] = direction / np.linalg.norm(direction)
         statistics.append(("projection", _towards(line[used], one, two)))
     statistics.append(("linear discriminant", _towards(_discriminant(one, two), one, two)))
+    if (np.abs(both[:, used]) >= NO_NUMBER).any():
+        fill = _filling(both[:, used])
+        line = _discriminant(fill(one), fill(two))
+        towards = _towards(line, fill(one), fill(two))
+        statistics.append(("linear discriminant, gaps filled", lambda numbers: towards(fill(numbers))))
     if 0 < len(used) <= _SMALL and min(len(one), len(two)) > 5 * len(used) + 20:
         with suppress(np.linalg.LinAlgError):  # numbers that are the same up to rounding: the others will do
             statistics.append(("Gaussian likelihood ratio", _likelihood(one, two)))
@@ -100,6 +106,14 @@ def _towards(line: Array, first: Array, second: Array) -> Callable[[Array], Arra
     return lambda numbers: np.asarray(numbers @ (sign * line))
 
 
+def _filling(both: Array) -> Callable[[Array], Array]:
+    """A function that puts the median of a number where a run has none (it raised an error, say): what the other runs
+    tell is then not hidden behind the gaps."""
+    there = [column[np.abs(column) < NO_NUMBER] for column in both.T]
+    centre = np.array([np.median(column) if len(column) else 0.0 for column in there])
+    return lambda numbers: np.where(np.abs(numbers) >= NO_NUMBER, centre, numbers)
+
+
 def _discriminant(first: Array, second: Array) -> Array:
     """(S + small I)^-1 (m1 - m2), with clipped values so that heavy tails do not rule."""
     both = np.vstack([first, second])
@@ -109,7 +123,8 @@ def _discriminant(first: Array, second: Array) -> Array:
     one, two = np.clip(first, low, high), np.clip(second, low, high)
     shift = one.mean(axis=0) - two.mean(axis=0)
     spread = np.vstack([one - one.mean(axis=0), two - two.mean(axis=0)])
-    scale = spread.std(axis=0) + 1e-9 * np.abs(both).max() + 1e-100  # a number without noise must not divide by zero
+    # A number without noise must not divide by zero; the size of other numbers must not matter to it.
+    scale = spread.std(axis=0) + 1e-9 * np.abs([low, high]).max(axis=0) + 1e-100
     if spread.shape[1] > len(spread) // 4:
         return np.asarray(shift / scale**2)
     unit = spread / scale
@@ -119,7 +134,9 @@ def _discriminant(first: Array, second: Array) -> Array:
 
 
 def _likelihood(first: Array, second: Array) -> Callable[[Array], Array]:
-    """The log likelihood ratio of two fitted Gaussians."""
+    """The log likelihood ratio of two fitted Gaussians, of numbers in units of their own spread."""
+    both = np.vstack([first, second])
+    scale = both.std(axis=0) + 1e-9 * np.abs(both).max(axis=0) + 1e-100
 
     def gaussian(runs: Array) -> Callable[[Array], Array]:
         mean = runs.mean(axis=0)
@@ -129,8 +146,8 @@ def _likelihood(first: Array, second: Array) -> Callable[[Array], Array]:
         constant = float(np.log(np.diag(factor)).sum())
         return lambda x: np.asarray(constant - 0.5 * (((x - mean) @ factor) ** 2).sum(axis=1))
 
-    one, two = gaussian(first), gaussian(second)
-    return lambda numbers: np.asarray(one(numbers) - two(numbers))
+    one, two = gaussian(first / scale), gaussian(second / scale)
+    return lambda numbers: np.asarray(one(numbers / scale) - two(numbers / scale))
 
 
 def _classifier(first: Array, second: Array) -> Callable[[Array], Array]:

@@ -16,8 +16,8 @@ from tacit.audit.attacks import Attack, Choice, Event, choose_event, choose_midd
 from tacit.audit.bounds import Profile, gaussian_profile
 from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Pair
-from tacit.audit.strangers import Watched
 from tacit.audit.subjects import Subject
+from tacit.audit.watching import Watched
 from tacit.checks import check
 from tacit.types import Budget
 

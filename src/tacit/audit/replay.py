@@ -145,7 +145,8 @@ def same_noise(estimator: Any, pair: Pair, seed: int = 0) -> tuple[list[str], fl
     one, two = sides
     found = [f"attribute {name} is set on one data set only" for name in sorted(set(one) ^ set(two))]
     shared = sorted(set(one) & set(two))
-    found += [f"{name} changed its type, shape, dtype or text" for name in shared if one[name].form != two[name].form]
+    found += [f"{name} changed its type, shape, dtype or text" for name in shared if one[name].form != two[name].form
+              or one[name].texts != two[name].texts]  # fmt: skip
     names = [name for name in ("coef_", "intercept_") if name in shared] or shared
     if any(len(one[name].numbers) != len(two[name].numbers) for name in names):
         return found, math.inf

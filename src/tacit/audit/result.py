@@ -25,7 +25,8 @@ class AuditResult:
     known to be as private as some member of the family; ``clopper_pearson`` is what shows without the family.
     ``if_gaussian`` is a second bound, for a procedure of which nothing is known: it holds *if* that is as private as
     some Gaussian mechanism. Each of the two is wrong with probability at most 1 - confidence by itself. ``ceiling`` is
-    the largest epsilon that so many trials could have shown. ``notes`` are sentences on what else was seen.
+    the largest epsilon that so many trials could have shown. ``about`` says in words what the pair is, ``notes`` are
+    sentences on what else was seen.
     """
 
     subject: str
@@ -45,6 +46,7 @@ class AuditResult:
     seed: int
     threshold: float = 0.0
     if_gaussian: float | None = None
+    about: str = ""
     notes: tuple[str, ...] = ()
     first: Array = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     second: Array = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
@@ -88,6 +90,8 @@ class AuditResult:
             f"{100 * self.confidence:g}% confidence; claimed {self.claimed:g}: {word}",
             f"  {self.adjacency}, pair '{self.pair}', attack: {self.attack}, bound: {self.bound}{plain}",
         ]
+        if self.about:
+            lines.append(f"  the pair: {self.about}")
         if self.if_gaussian is not None:
             lines += [
                 f"  assumption-free (holds whatever the procedure): at least {at_least(self.epsilon)}"

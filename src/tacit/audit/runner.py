@@ -15,12 +15,13 @@ import numpy as np
 
 from tacit.audit.bounds import advantage, ceiling, clopper_pearson, gaussian_profile
 from tacit.audit.course import Chosen, Course, Progress, Setting
-from tacit.audit.outcomes import Runs
+from tacit.audit.outcomes import RAISED, Runs
 from tacit.audit.pairs import Data, Pair, Task, library
 from tacit.audit.result import AuditResult
 from tacit.audit.sequential import follow
-from tacit.audit.strangers import Estimator, Trained, watch
+from tacit.audit.strangers import Estimator, Trained
 from tacit.audit.subjects import Planned, Subject, planned, profile_of, subject_of
+from tacit.audit.watching import Watched, watch
 from tacit.checks import check, check_positive
 from tacit.types import Array, Budget
 
@@ -28,6 +29,16 @@ SAME = (
     "Every run on the same data gave the same result, and another one on the neighbour: its noise is the same each "
     "time (a fixed random_state or seed), or there is none. For whoever knows it epsilon is infinite."
 )
+UNSET = (
+    "With random_state=None, as users leave it, all fits on the same data gave the same {names}, and another one on "
+    "the neighbour; only with a seed set for each fit were there differences. Its noise is the same each time. For "
+    "whoever knows it epsilon is infinite."
+)
+REFUSED = (
+    "It raised an error on one of the two data sets and not on the other. To compare it where it raises none, give "
+    "pairs= of your own."
+)
+REFUSED_MORE = "It raised an error more often on one of the two data sets than on the other."
 
 
 def audit(
@@ -117,10 +128,23 @@ def _setting(
 
 def _run(course: Course, pairs: Sequence[Pair], name: str) -> AuditResult:
     chosen = course.choose(pairs)
-    same = chosen.sides[0].constant and chosen.sides[1].constant
-    same = same and not chosen.sides[0].and_also(chosen.sides[1]).constant
     found = follow(course, chosen, name) if course.quick else _score(course, chosen, name)
-    return found.noting(SAME) if same else found
+    for sentence in _notes(course.subject, chosen, found.attack):
+        found = found.noting(sentence)
+    return found
+
+
+def _notes(subject: Subject, chosen: Chosen, attack: str) -> list[str]:
+    """What the runs that chose showed besides: noise that repeats, errors."""
+    one, two = chosen.sides
+    names = subject.unchanging(one, two) if isinstance(subject, Watched) else ()
+    found = [UNSET.format(names=", ".join(names))] if names else []
+    if not names and one.constant and two.constant and not one.and_also(two).constant:
+        found.append(SAME)
+    if attack == RAISED:
+        raised = {float(side.labels[:, side.names.index(RAISED)].mean()) for side in chosen.sides}
+        found.append(REFUSED if raised == {0.0, 1.0} else REFUSED_MORE)
+    return found
 
 
 def _score(course: Course, chosen: Chosen, name: str) -> AuditResult:
@@ -151,6 +175,7 @@ def _score(course: Course, chosen: Chosen, name: str) -> AuditResult:
     return AuditResult(
         subject=name, claimed=setting.claimed.epsilon, delta=delta, adjacency=setting.claimed.adjacency, epsilon=shown,
         confidence=1 - error, trials=trials, runs=course.runs, attack=event.attack.name, pair=chosen.pair.name,
+        about=chosen.pair.about,
         bound=setting.family if by_family else "clopper-pearson", clopper_pearson=plain, ceiling=most,
         seconds=course.elapsed(), seed=course.seed, threshold=event.threshold,
         if_gaussian=None if by_family or setting.known else family, first=first, second=second,

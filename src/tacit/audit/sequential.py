@@ -96,7 +96,7 @@ def follow(course: Course, chosen: Chosen, name: str) -> AuditResult:
     return AuditResult(
         subject=name, claimed=setting.claimed.epsilon, delta=setting.claimed.delta,
         adjacency=setting.claimed.adjacency, epsilon=main.epsilon, confidence=1 - setting.error, trials=scored,
-        runs=course.runs, attack=guess.attack.name, pair=chosen.pair.name,
+        runs=course.runs, attack=guess.attack.name, pair=chosen.pair.name, about=chosen.pair.about,
         bound="sequential, gaussian" if known else "sequential", clopper_pearson=wagers[0].epsilon,
         ceiling=main.most(max(scored, 1)), seconds=course.elapsed(), seed=course.seed, threshold=guess.threshold,
         if_gaussian=wagers[1].epsilon if gaussian and not known else None, first=first, second=second,

@@ -2,7 +2,8 @@
 
 An estimator needs ``fit`` and nothing else. After it, all public attributes are compared (with ``_`` at their end or
 not; properties with ``_`` at their end; what ``fit`` returns, where that is another object): whether they are there,
-their types, shapes and dtypes, their text, their exact values, and their numbers. Private attributes are not: whoever
+their types, shapes and dtypes, their text, their exact values, and their numbers, those in text included. So are the
+error that training raises and the warnings that it gives, with all that they say. Private attributes are not: whoever
 pickles a model gives them away too, so audit a function that returns them where that matters.
 """
 
@@ -10,20 +11,21 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from tacit.audit.outcomes import Layout, Outcome, Runs, public, read
-from tacit.audit.pairs import Data, Pair
+from tacit.audit.leaves import Leaf, public, read
+from tacit.audit.outcomes import ERROR, WARNINGS, Outcome
+from tacit.audit.pairs import Data
+from tacit.audit.texts import told
 from tacit.checks import check
 from tacit.types import Array
 
 Train = Callable[[Array, Array, np.random.Generator], Any]
-_STATE = "random_state"
-_RAISED = "whether training raises"
+STATE = "random_state"
 
 
 class Stranger(Protocol):
@@ -36,6 +38,9 @@ class Stranger(Protocol):
     def outcome(self, data: Data, state: np.random.SeedSequence) -> Outcome:
         """One run."""
 
+    def raise_again(self, data: Data, state: np.random.SeedSequence) -> None:
+        """One run more, with its error let through."""
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -46,9 +51,19 @@ class Trained:
 
     def outcome(self, data: Data, state: np.random.SeedSequence) -> Outcome:
         """Call it with a fresh generator. Runs may differ in how many numbers they return."""
-        numbers = _flat(self.train(data.rows.copy(), data.targets.copy(), np.random.default_rng(state)))
+        result, heard = _heard(lambda: self._call(data, state))
+        if ERROR in heard:
+            return heard
+        numbers = _flat(result)
         check(len(numbers) > 0, "Expected the function to return at least one parameter.")
-        return {"result": read(numbers)}
+        return {"result": read(numbers), **heard}
+
+    def raise_again(self, data: Data, state: np.random.SeedSequence) -> None:
+        """Call it once more and let the error through."""
+        self._call(data, state)
+
+    def _call(self, data: Data, state: np.random.SeedSequence) -> Any:
+        return self.train(data.rows.copy(), data.targets.copy(), np.random.default_rng(state))
 
 
 @dataclass(frozen=True)
@@ -56,35 +71,55 @@ class Estimator:
     """Anything with ``fit``: ours or a stranger's, with or without the rest of scikit-learn's interface.
 
     A ``random_state`` of None is set to a new seed for each run, a generator is replaced by a new one; a number is kept
-    as the user gave it, since that is what would be released. ``ignore`` names attributes that are not compared.
+    as the user gave it, since that is what would be released. With ``untouched``, None is kept as well. ``ignore``
+    names attributes that are not compared.
     """
 
     model: Any
     name: str
     ignore: tuple[str, ...] = ()
+    untouched: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", unfitted(self.model))
 
     def outcome(self, data: Data, state: np.random.SeedSequence) -> Outcome:
         """Copy, fit, and read what is there. An error is an outcome: by it, too, data sets may be told apart."""
-        model = fresh(self.model, state)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                fitted = model.fit(data.rows.copy(), data.targets.copy())
-                return exposed(model, fitted, ignore=self.ignore if self.fixed else (*self.ignore, _STATE))
-            except Exception as error:
-                return {_RAISED: read(type(error).__name__)}
+        model = self._copy(state)
+        hidden = self.ignore if self.fixed else (*self.ignore, STATE)
+        fitted, heard = _heard(lambda: model.fit(data.rows.copy(), data.targets.copy()))
+        seen = {} if ERROR in heard else exposed(model, fitted, ignore=hidden)
+        return {**seen, **{name: leaf for name, leaf in heard.items() if name not in hidden}}
 
     @property
     def fixed(self) -> bool:
         """Whether the user has fixed the random state to a number."""
-        return isinstance(getattr(self.model, _STATE, None), int | np.integer)
+        return isinstance(getattr(self.model, STATE, None), int | np.integer)
+
+    @property
+    def unset(self) -> bool:
+        """Whether there is a random state that the user has not set."""
+        return getattr(self.model, STATE, 0) is None
 
     def raise_again(self, data: Data, state: np.random.SeedSequence) -> None:
         """Fit once more and let the error through."""
-        fresh(self.model, state).fit(data.rows.copy(), data.targets.copy())
+        self._copy(state).fit(data.rows.copy(), data.targets.copy())
+
+    def _copy(self, state: np.random.SeedSequence) -> Any:
+        return copy.deepcopy(self.model) if self.untouched else fresh(self.model, state)
+
+
+def _heard(train: Callable[[], Any]) -> tuple[Any, dict[str, Leaf]]:
+    """What training returns; and the warnings that it gives, with the error that it raises, if any."""
+    result, heard = None, {}
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            result = train()
+        except Exception as error:
+            heard[ERROR] = read(told(error))
+    heard[WARNINGS] = read([[entry.category.__name__, str(entry.message)] for entry in given])
+    return result, heard
 
 
 def unfitted(model: Any) -> Any:
@@ -100,14 +135,14 @@ def unfitted(model: Any) -> Any:
 def fresh(model: Any, state: np.random.SeedSequence | int) -> Any:
     """A copy with randomness of its own, where its ``random_state`` leaves that open."""
     made = copy.deepcopy(model)
-    held = getattr(made, _STATE, 0)
+    held = getattr(made, STATE, 0)
     number = state if isinstance(state, int) else int(state.generate_state(1)[0])
     if held is None:
-        setattr(made, _STATE, number)
+        setattr(made, STATE, number)
     elif isinstance(held, np.random.Generator):
-        setattr(made, _STATE, np.random.default_rng(state))
+        setattr(made, STATE, np.random.default_rng(state))
     elif isinstance(held, np.random.RandomState):
-        setattr(made, _STATE, np.random.RandomState(number))
+        setattr(made, STATE, np.random.RandomState(number))
     return made
 
 
@@ -120,49 +155,6 @@ def exposed(model: Any, fitted: Any = None, *, ignore: Collection[str] = ()) -> 
         if not values:
             found["fit()"] = read(fitted)
     return found
-
-
-@dataclass(frozen=True)
-class Watched:
-    """A stranger whose outcomes have their places in a row."""
-
-    stranger: Stranger
-    layout: Layout
-
-    @property
-    def name(self) -> str:
-        """What the result calls it."""
-        return self.stranger.name
-
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Runs:
-        """Run it so many times."""
-        states = np.random.SeedSequence(seed).spawn(trials)
-        return self.layout.table([self.stranger.outcome(data, state) for state in states])
-
-    def draw_both(self, pair: Pair, trials: int, seed: tuple[int, ...]) -> tuple[Runs, Runs]:
-        """So many runs on each side, one of each in turn and a coin to say which is first.
-
-        What changes with time and not with the data (a clock, a counter, a cache that fills) then falls on both alike.
-        """
-        *states, coins = np.random.SeedSequence(seed).spawn(2 * trials + 1)
-        sides: tuple[list[Outcome], list[Outcome]] = [], []
-        for run, second_first in enumerate(np.random.default_rng(coins).random(trials) < 0.5):
-            for side in (1, 0) if second_first else (0, 1):
-                data = pair.second if side else pair.first
-                sides[side].append(self.stranger.outcome(data, states[2 * run + side]))
-        return self.layout.table(sides[0]), self.layout.table(sides[1])
-
-
-def watch(stranger: Stranger, pairs: Iterable[Pair], seed: tuple[int, ...]) -> tuple[Watched, int]:
-    """Run once on every data set, to see what there is; with the number of these runs."""
-    data = [side for pair in pairs for side in (pair.first, pair.second)]
-    states = np.random.SeedSequence(seed).spawn(len(data))
-    seen = [stranger.outcome(side, state) for side, state in zip(data, states, strict=True)]
-    if isinstance(stranger, Estimator) and all(_RAISED in outcome for outcome in seen):
-        stranger.raise_again(data[0], states[0])
-    layout = Layout.of(seen)
-    check(layout.sizes, "fit left no public attribute. Audit a function that returns what is released.")
-    return Watched(stranger, layout), len(data)
 
 
 def _flat(parameters: Any) -> Array:

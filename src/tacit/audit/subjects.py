@@ -145,9 +145,13 @@ Known = Planned | Batched | Estimator | Trained
 
 def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) -> Known:
     """The subject that an argument of :func:`tacit.audit.audit` stands for."""
+    check(not isinstance(train, type), "Expected an estimator, not its class: put () behind it.")
+    check(
+        not ignore or (hasattr(train, "fit") and not isinstance(train, Known)),
+        "Expected ignore with an estimator only: nothing else has attributes that are compared.",
+    )
     if isinstance(train, Known):
         return train
-    check(not isinstance(train, type), "Expected an estimator, not its class: put () behind it.")
     if hasattr(train, "fit"):
         return Estimator(train, name or type(train).__name__, tuple(ignore))
     check(callable(train), "Expected a method's name, an estimator with fit, or a function train(X, y, rng).")

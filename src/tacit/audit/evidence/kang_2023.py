@@ -120,22 +120,44 @@ def run(setting: Setting, delta: float, *, seed: int, share: float = 1.0) -> lis
     return found
 
 
-def measure(seed: int = SEED) -> dict[str, Any]:
-    """The study."""
-    listed = [
+def listed() -> list[dict[str, Any]]:
+    """Every constant of the runs: given ones, those of the loss, and what lines 7 to 14 compute from them."""
+    facts, plan = facts_of(RUNS.records, 2), plan_of(RUNS.records, RUNS.constants[0], RUNS_DELTA, RUNS.steps)
+    return [
         constant("ε", EPSILON, "Theorem 5: any ε₁, ε₂ > 0; section 7 goes up to 3"),
         constant("ε₁", 0.75, "section 7: ε₁ = 3ε₂ = 3ε/4"),
-        constant("δ", RUNS_DELTA, "Theorem 5: any δ₁, δ₂ > 0; half each, as the paper does not say"),
+        constant("ε₂", 0.25, "section 7: ε₂ = ε/4"),
+        constant("δ", RUNS_DELTA, "Theorem 5: any δ₁, δ₂ > 0"),
+        constant("δ₁", RUNS_DELTA / 2, "half of δ, as the paper does not say"),
+        constant("δ₂", RUNS_DELTA / 2, "the other half"),
+        constant("c", CONSTANT, 'Theorem 5: "for some constants c, c\'"; does not matter where no noise is added'),
+        constant("c'", RUNS.constants[0], "the same; other values in the second table"),
+        constant("n", RUNS.records, "any; other values in the second table"),
         constant("λ", STRONG, 'Remark 5: "most of the algorithms are regularized"'),
         constant("ζ", STRONG, "Theorem 4: ‖H‖ ≥ ζ; read as the smallest eigenvalue, which is the most noise"),
         constant("r", DOMAIN, "section 3.1: the radius of the parameter space; no iterate is longer than 1/λ = 1"),
-        constant("G", 1 + STRONG * DOMAIN, "Theorem 5: G-Lipschitz; 1 of the logistic loss on the unit ball + λr"),
-        constant("R", 1, "Algorithm 1; one round"),
+        constant("G", facts.gradient + STRONG * DOMAIN,
+                 "Theorem 5: G-Lipschitz; 1 of the logistic loss on the unit ball + λr"),
+        constant("L", facts.curvature + STRONG, "Theorem 4: L-smooth; 1/4 of the logistic loss on the unit ball + λ"),
+        constant("C", 1 / (6 * math.sqrt(3)),
+                 "Theorem 4: C-Hessian-Lipschitz; the largest third derivative of the logistic loss, 1/(6√3)"),
+        constant("E", plan.error, "line 7: the bound of Theorem 4, (2LG + CG²/ζ)/(ζn)²; added to every coordinate"),
+        constant("R", plan.rounds, "Algorithm 1; one round"),
+        constant("T", plan.local, "Algorithm 1: T = T_local R; other values in the first table"),
+        constant("σ", plan.scale, "Theorem 5: cG√(T log(1/δ₁))/(nε₁), the least that is allowed"),
+        constant("σ_(c)", plan.contribution_scale,
+                 "Theorem 5: c'GR√(log(1.25R/δ₂))/(nζε₂), the least that is allowed"),
+        constant("threshold", plan.threshold, "lines 9 and 10: 2r e^ε₁ δ₁/(e^ε₁ − 1)"),
+        constant("share of it", plan.ratio, "line 10: log(t/(t − |c|)) ≤ 2ε₁ is |c| ≤ (1 − e^(−2ε₁)) t"),
         constant("θ̃", 0.0, "Algorithm 1, line 2, where it is not defined: a start without data"),
-        constant("α", STEP, "Algorithm 1 leaves it open; the event does not depend on it"),
+        constant("α", plan.step, "Algorithm 1 leaves it open; the event does not depend on it"),
     ]  # fmt: skip
+
+
+def measure(seed: int = SEED) -> dict[str, Any]:
+    """The study."""
     return {
-        "claim": [EPSILON, RUNS_DELTA], "constants": listed, "exact": exact(),
+        "claim": [EPSILON, RUNS_DELTA], "constants": listed(), "exact": exact(),
         "runs": run(RUNS, RUNS_DELTA, seed=seed),
     }  # fmt: skip
 
