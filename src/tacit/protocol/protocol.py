@@ -28,13 +28,15 @@ from tacit.mechanisms.surrogates import Surrogate
 from tacit.noise import Source, SystemSource
 from tacit.protocol import trust
 from tacit.protocol.submission import Submission, Submissions
-from tacit.reading import parse
+from tacit.reading import parse, read_bytes
 from tacit.rows import row_scales
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
 FORMAT = "tacit-protocol"
 VERSION = 3
 GRID = {"row_bits": ROW_BITS, "cross_bits": CROSS_BITS}
+LARGEST_FILE = 16 * 2**20
+"""Bytes that a protocol file may have."""
 LITTLE = 10.0
 """Above this epsilon a submission as good as tells the record."""
 _AGAIN = (
@@ -285,9 +287,9 @@ class Protocol:
 
     @classmethod
     def load(cls, path: str | Path) -> Protocol:
-        """Read a protocol file."""
+        """Read a protocol file of at most LARGEST_FILE bytes."""
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            return cls.from_json(read_bytes(path, LARGEST_FILE).decode("utf-8"))
         except UnicodeDecodeError as error:
             raise ValueError("This is not a Tacit protocol: it is not text.") from error
 
@@ -309,7 +311,7 @@ def _facts(columns: int, count: int, clip: float, constant: float, target: Targe
 
 
 def _targets(labels: Any, target: Target) -> Array:
-    """Targets scaled to [-1, 1] as the estimators do it."""
+    """Targets scaled to [-1, 1]; what rounding of the centre may add is clipped."""
     if target.classes is not None:
         check_labels(labels)
         known = np.unique(np.asarray(target.classes))
@@ -319,4 +321,7 @@ def _targets(labels: Any, target: Target) -> Array:
     centre, half = 0.5 * (low + high), 0.5 * (high - low)
     values = np.asarray(labels, dtype=np.float64)
     check(np.isfinite(values).all(), "A target is not a finite number.")
-    return np.asarray((np.clip(values, low, high) - centre) / half)
+    scaled = np.clip((np.clip(values, low, high) - centre) / half, -1.0, 1.0)
+    if not np.isfinite(scaled).all():
+        refuse(f"Targets cannot be scaled between lower={low:g} and upper={high:g}.")
+    return np.asarray(scaled)
