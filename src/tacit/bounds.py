@@ -28,7 +28,7 @@ _HINT = "Is there a decimal comma, or a unit in the cell? Correct it, or declare
 LAYOUTS = ("auto", "rows", "box")
 FARTHEST, NARROWEST = 1e100, 1e-9
 """Bounds are at most FARTHEST in size, and at least NARROWEST of that apart: then numbers between them are scaled
-without overflow, and to seven digits or more."""
+without overflow, and to six digits or more."""
 
 
 @dataclass(frozen=True)

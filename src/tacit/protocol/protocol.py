@@ -40,8 +40,8 @@ LARGEST_FILE = 16 * 2**20
 LITTLE = 10.0
 """Above this epsilon a submission as good as tells the record."""
 _AGAIN = (
-    "not the first model of its collection: the contributors' noise is in an earlier one too, so the model's own "
-    "guarantee does not hold for either; what holds is the guarantee of one record"
+    "not the only model of its collection: the contributors' noise is, or may be, in another one too, so the model's "
+    "own guarantee does not hold for either; what holds is the guarantee of one record"
 )
 
 
