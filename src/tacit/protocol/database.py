@@ -176,7 +176,7 @@ class Database:
     def add_file(self, path: str | Path) -> Receipt:
         """Add a file of submissions, block by block."""
         receipt = Receipt(0)
-        for part in gathered(read(path)):
+        for part in gathered(read(path, self.protocol.numbers.features)):
             receipt = receipt.plus(self._refuse({part: 1}) if isinstance(part, str) else self.add(part))
         return receipt
 
