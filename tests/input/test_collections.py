@@ -357,7 +357,7 @@ def test_fewer_honest_contributors_need_more_noise_each(more):
         Protocol.create(
             epsilon=1.0, delta=1e-4, cohort=20_000, columns=6, target=target, honest=honest, **more
         ).numbers.cross_scale
-        for honest in (1.0, 0.95, 0.9, 0.8, 0.7, 0.5)
+        for honest in (1.0, 0.95, 0.9, 0.5)
     ]
     assert all(fewer >= 0.99 * many for many, fewer in itertools.pairwise(scales))
     assert scales[-1] > 1.2 * scales[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -149,14 +150,19 @@ class Protocol:
         """
         words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
         words = (*((_AGAIN,) if again else ()), *words, f"protocol {self.fingerprint}")
-        trusted = (trust.RECORD,) if again else trust.words(self.numbers.honest, self.numbers.sure(count), count)
+        trusted = trust.words(self.numbers.honest, self.numbers.sure(count), count)
         stated = fit.state(
             self.plan(count), self._facts(count), self.budget, method="input", seeded=seeded,
             calibration=self.calibration, assumptions=(*words, *trusted),
         )  # fmt: skip
-        if not again or stated.record_guarantee is None:
+        if stated.record_guarantee is None:
             return stated
-        return dataclasses.replace(stated, guarantee=stated.record_guarantee)
+        # each states whom it counts on itself, and not whom the other does
+        kept = tuple(word for word in stated.record_guarantee.assumptions if word not in trusted)
+        record = dataclasses.replace(stated.record_guarantee, assumptions=(*kept, trust.RECORD))
+        return dataclasses.replace(
+            stated, guarantee=record if again else stated.guarantee, record_guarantee=record
+        )
 
     def guarantee(self, count: int | None = None) -> Guarantee:
         """What the model will guarantee."""
@@ -169,9 +175,15 @@ class Protocol:
         return record
 
     def rows(self, X: Any, y: Any) -> tuple[Array, Array]:
-        """Design rows and targets in [-1, 1] from raw records: encoded, clipped, checked, not perturbed yet."""
+        """Design rows and targets in [-1, 1] from raw records: encoded, clipped, checked, not perturbed yet.
+
+        Edges: a mapping of single cells is one record; text in a numeric column raises, because its owner can correct
+        it.
+        """
         if self.schema is not None and not isinstance(X, np.ndarray):
-            values = self.schema.encode(X, self.numbers.clip)
+            table = {k: _listed(v) for k, v in X.items()} if isinstance(X, Mapping) else X
+            self.schema.check_readable(table, every=True)
+            values = self.schema.encode(table, self.numbers.clip)
         else:
             values = np.atleast_2d(dense(X))
         check(values.ndim == 2 and values.shape[1] == self.columns, f"Expected records of {self.columns} numbers.")
@@ -292,6 +304,11 @@ class Protocol:
             return cls.from_json(read_bytes(path, LARGEST_FILE).decode("utf-8"))
         except UnicodeDecodeError as error:
             raise ValueError("This is not a Tacit protocol: it is not text.") from error
+
+
+def _listed(cells: Any) -> Any:
+    """A single cell as a column of one."""
+    return [cells] if cells is None or np.isscalar(cells) else cells
 
 
 def _plain(value: Any) -> Any:
