@@ -338,7 +338,7 @@ def test_nothing_is_read_from_under_a_mask(rng):
         lambda: Records.build(X, hidden(y * 1.0), 1.0, 0.0),
     ]  # fmt: skip
     for door in doors:
-        with pytest.raises(ValueError, match="masked or missing cells|y has missing labels; remove those rows"):
+        with pytest.raises(ValueError, match=r"masked or missing cells|y has missing labels; remove those rows"):
             door()
     whole = np.ma.array(X, mask=np.zeros(X.shape, dtype=bool))
     np.testing.assert_array_equal(model.fit(whole, y).coef_, LogisticRegression(random_state=0).fit(X, y).coef_)
@@ -350,7 +350,7 @@ def test_networks_read_nothing_from_under_a_mask_and_any_container_alike(rng):
     X = X.astype(np.float16).astype(np.float64)
     model = nn.MLPClassifier(classes=[0, 1], bounds=(-0.1, 1.3), batch=5, epochs=1, random_state=0).fit(X, y)
     for rows, labels in ((hidden(X), y), (X, hidden(y))):
-        with pytest.raises(ValueError, match="masked or missing cells|y has missing labels; remove those rows"):
+        with pytest.raises(ValueError, match=r"masked or missing cells|y has missing labels; remove those rows"):
             nn.MLPClassifier(classes=[0, 1], bounds=(0, 1)).fit(rows, labels)
     for name, form in dense_forms(X).items():
         np.testing.assert_array_equal(model.decision_function(form), model.decision_function(X), err_msg=name)

@@ -12,6 +12,7 @@ pass this door, and are refused where norms are taken. No sentence quotes a numb
 from __future__ import annotations
 
 import decimal
+import math
 from typing import Any
 
 import numpy as np
@@ -85,14 +86,17 @@ def column(y: Any, name: str = "y") -> Any:
     listed = values.ravel() if isinstance(values, np.ndarray) and values.dtype.kind == "O" else values
     if isinstance(listed, list | tuple | np.ndarray) and getattr(listed, "dtype", np.dtype(object)).kind == "O":
         check(not any(map(_missing, listed)), MISSING.format(name=name))
-    elif series and values is not y and not isinstance(getattr(y, "dtype", None), np.dtype) and values.dtype.kind == "f":
+    elif (
+        series and values is not y and not isinstance(getattr(y, "dtype", None), np.dtype) and values.dtype.kind == "f"
+    ):
         check(not np.isnan(values).any(), MISSING.format(name=name))  # what is missing among whole numbers comes as NaN
     return values
 
 
 def _missing(label: Any) -> bool:
     """None, NaN, and what pandas calls NA or NaT."""
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    absent = label is None or type(label).__name__ in ("NAType", "NaTType")
+    return absent or (isinstance(label, float) and math.isnan(label))
 
 
 def check_labels(y: NDArray[Any]) -> None:

@@ -16,8 +16,7 @@ from tacit import LinearRegression, PrivacyError, accounting
 from tacit.bounds import Target
 from tacit.curves import input_convexity, input_delta
 from tacit.events import Gaussian, Sensitivity, from_dict, to_dict
-from tacit.mechanisms import input_plan
-from tacit.mechanisms import InputPerturbation
+from tacit.mechanisms import InputPerturbation, input_plan
 from tacit.mechanisms.input import BEYOND, honest_among
 from tacit.noise import SeededSource
 from tacit.protocol import Database, Protocol, Submission, Submissions, training

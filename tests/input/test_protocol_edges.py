@@ -174,7 +174,7 @@ def test_a_protected_record_is_not_called_unprotected(folder, capsys):
 
 
 def test_the_honest_fraction_on_the_command_line(folder, capsys):
-    line = "protocol --schema s.json --epsilon 2 --delta 1e-3 --cohort 250 --out q.json --honest "
+    line = "protocol --force --schema s.json --epsilon 2 --delta 1e-3 --cohort 250 --out q.json --honest "
     code, out, _ = run(capsys, line + "0.5")
     assert code == 0
     assert "at least 125 of the 250 contributors (honest = 0.5)" in " ".join(out.split())
@@ -267,7 +267,7 @@ def test_one_record_of_single_cells_and_text_in_a_number():
     assert protocol.rows({"rooms": None, "heat": "gas"}, 700)[0].shape == (1, protocol.numbers.features)
     for cells in ("many", ["many"], [3, "4,5"]):
         x = {"rooms": cells, "heat": "gas" if cells == "many" else ["gas"] * len(cells)}
-        with pytest.raises(ValueError, match="Column 'rooms' has .* cell that is"):
+        with pytest.raises(ValueError, match=r"Column 'rooms' has .* cell that is"):
             protocol.perturb_table(x, [700] * (1 if cells == "many" else len(cells)))
 
 

@@ -129,8 +129,8 @@ def _train(options: argparse.Namespace) -> int:
     print(*stated, f"Wrote {options.out} and {record} (the record's guarantee).", sep="\n\n")
     if count < protocol.numbers.cohort:
         print(
-            f"{count:,} contributors are fewer than the {protocol.numbers.cohort:,} that the protocol is calibrated for: "
-            "the database added the missing noise."
+            f"{count:,} contributors are fewer than the {protocol.numbers.cohort:,} that the protocol is calibrated "
+            "for: the database added the missing noise."
         )
     if again:
         print("Nothing new was released: this is the model of the earlier training.")

@@ -160,9 +160,7 @@ class Protocol:
         # each states whom it counts on itself, and not whom the other does
         kept = tuple(word for word in stated.record_guarantee.assumptions if word not in trusted)
         record = dataclasses.replace(stated.record_guarantee, assumptions=(*kept, trust.RECORD))
-        return dataclasses.replace(
-            stated, guarantee=record if again else stated.guarantee, record_guarantee=record
-        )
+        return dataclasses.replace(stated, guarantee=record if again else stated.guarantee, record_guarantee=record)
 
     def guarantee(self, count: int | None = None) -> Guarantee:
         """What the model will guarantee."""

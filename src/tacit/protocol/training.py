@@ -85,9 +85,8 @@ class Training:
         whose = "the model's guarantee" if self.kind == "model" and alone else "the guarantee of one record only"
         since = ", because they are in another model or database too" if self.kind == "model" and not alone else ""
         kept = "" if self.weights is not None else "; its model was not kept"
-        return (
-            f"Trained on {self.count:,} submissions, with {whose}{since}{kept}. More submissions cannot join that model."
-        )
+        what = f"Trained on {self.count:,} submissions, with {whose}{since}{kept}."
+        return f"{what} More submissions cannot join that model."
 
     def refusal(self, epsilon: float) -> str:
         """Why nothing more can be trained, and what can be done; ``epsilon`` is that of one record."""
