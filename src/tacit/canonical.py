@@ -77,8 +77,8 @@ def plain(X: Any) -> NDArray[Any]:
 def column(y: Any, name: str = "y") -> Any:
     """Labels or targets: whole numbers stay exact, all else is as it came.
 
-    Edges: masked and missing ones are refused (NaN among floats by those who want numbers); floats of 2**53 or more do not say which whole number they were, so callers of labels refuse them with
-    :func:`check_labels`.
+    Edges: masked and missing ones are refused (NaN among floats by those who want numbers). Floats of 2**53 or more do
+    not say which whole number they were, so callers of labels refuse them with :func:`check_labels`.
     """
     _refuse_masks(y, name, MISSING)
     series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # pandas and polars; pyarrow
