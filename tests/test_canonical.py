@@ -338,7 +338,7 @@ def test_nothing_is_read_from_under_a_mask(rng):
         lambda: Records.build(X, hidden(y * 1.0), 1.0, 0.0),
     ]  # fmt: skip
     for door in doors:
-        with pytest.raises(ValueError, match="masked or missing cells"):
+        with pytest.raises(ValueError, match=r"masked or missing cells|y has missing labels; remove those rows"):
             door()
     whole = np.ma.array(X, mask=np.zeros(X.shape, dtype=bool))
     np.testing.assert_array_equal(model.fit(whole, y).coef_, LogisticRegression(random_state=0).fit(X, y).coef_)
@@ -350,7 +350,7 @@ def test_networks_read_nothing_from_under_a_mask_and_any_container_alike(rng):
     X = X.astype(np.float16).astype(np.float64)
     model = nn.MLPClassifier(classes=[0, 1], bounds=(-0.1, 1.3), batch=5, epochs=1, random_state=0).fit(X, y)
     for rows, labels in ((hidden(X), y), (X, hidden(y))):
-        with pytest.raises(ValueError, match="masked or missing cells"):
+        with pytest.raises(ValueError, match=r"masked or missing cells|y has missing labels; remove those rows"):
             nn.MLPClassifier(classes=[0, 1], bounds=(0, 1)).fit(rows, labels)
     for name, form in dense_forms(X).items():
         np.testing.assert_array_equal(model.decision_function(form), model.decision_function(X), err_msg=name)
@@ -408,3 +408,31 @@ def test_labels_that_floats_cannot_tell_apart_are_refused(rng):
         LogisticRegression(classes=[1, big, big + 1]).fit(X, mixed)
     whole = LogisticRegression(classes=[1, big, big + 1], random_state=0).fit(X, [1, big + 1, big, 1])
     assert whole.classes_.tolist() == [1, big, big + 1]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(["a", pd.NA, "b"] * 10, dtype="string"),
+        pd.Series([True, pd.NA, False] * 10, dtype="boolean"),
+        pd.Series([1, pd.NA, 0] * 10, dtype="Int64"),
+        pd.Series(["a", None, "b"] * 10),
+        pd.Series(["a", None, "b"] * 10, dtype="category"),
+        ["a", None, "b"] * 10,
+        np.array(["a", math.nan, "b"] * 10, dtype=object),
+        np.ma.array([0, 1, 1] * 10, mask=[0, 1, 0] * 10),
+        pl.Series(["a", None, "b"] * 10),
+        pl.Series([True, None, False] * 10),
+        pa.array(["a", None, "b"] * 10),
+    ],
+    ids=lambda labels: f"{type(labels).__module__}-{getattr(labels, 'dtype', '')}",
+)
+def test_missing_labels_are_one_sentence(labels, rng):
+    with pytest.raises(ValueError, match=r"^y has missing labels; remove those rows\.$"):
+        LogisticRegression(random_state=0).fit(rng.normal(size=(30, 2)), labels)
+
+
+@pytest.mark.parametrize("kind", ["string", "boolean", "Int64", "category"])
+def test_whole_labels_of_nullable_types_are_learned(kind, rng):
+    labels = pd.Series([True, False, True] * 10 if kind != "string" else ["a", "b", "b"] * 10).astype(kind)
+    assert len(LogisticRegression(random_state=0).fit(rng.normal(size=(30, 2)), labels).classes_) == 2

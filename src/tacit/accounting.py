@@ -78,6 +78,9 @@ _UP = 1.0 + 1e-9
 _HIGHEST = 1e6
 SAMPLED_STEPS = 10**6
 """Sampled steps, of all kinds together, that are composed numerically."""
+LEAST_MOVED = 1e-6
+"""Where no sampled step moves by more of its noise than this, sampling is not counted: squares of so little are lost
+beside 1, and the bound without it is next to nothing anyway."""
 SHUFFLED_RECORDS = 10**8
 """Shuffled releases that are counted. Those of more people are a post-processing of these: add the others', shuffle."""
 
@@ -178,7 +181,7 @@ def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     squares = [(e.count, e.rate, min((factor * e.clip / e.scale) ** 2, 625.0)) for e in sampled]
     central = math.sqrt(sum(count * min(rate**2 * math.expm1(m), rate * m * (1 + m)) for count, rate, m in squares))
     steps = sum(event.count for event in sampled)
-    if not sampled or max(central, mu) > 100 or widest > 25 or steps > SAMPLED_STEPS:
+    if not sampled or max(central, mu) > 100 or not LEAST_MOVED <= widest <= 25 or steps > SAMPLED_STEPS:
         return plain
     sides = ((1, 1),) if adjacency == "replace-one" else ((1, 0), (0, 1))
     gaussian = (Release(mu=mu, p=1.0, q=0.0, count=1),) if mu else ()
@@ -198,19 +201,21 @@ def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
 def _subset(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     if adjacency != "replace-one":
         refuse("Batches without replacement are analysed for replace-one neighbours only. Use Poisson sampling.")
-    accountant: Any = rdp.RdpAccountant(neighboring_relation=_relation("replace-one"))
-    for event in events:
-        if isinstance(event, SubsetGaussian):
-            inner = dp_accounting.GaussianDpEvent(event.scale / (2 * event.clip))
-            drawn = dp_accounting.SampledWithoutReplacementDpEvent(event.records, event.batch, inner)
-            accountant.compose(drawn, event.count)
+    drawn = [event for event in events if isinstance(event, SubsetGaussian)]
     mu = _mu(events, adjacency)
-    if mu:
-        accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
     # A random subset never costs more than all records (the hockey-stick divergence is jointly convex), and the Renyi
     # bound for large subsets is looser than that: take the smaller.
-    factor = sum(e.count * (2 * e.clip / e.scale) ** 2 for e in events if isinstance(e, SubsetGaussian))
-    plain = _gdp(math.sqrt(mu**2 + factor))
+    plain = _gdp(math.sqrt(mu**2 + sum(e.count * (2 * e.clip / e.scale) ** 2 for e in drawn)))
+    if max((2 * e.clip / e.scale for e in drawn), default=0.0) < LEAST_MOVED:
+        return plain
+    accountant: Any = rdp.RdpAccountant(neighboring_relation=_relation("replace-one"))
+    for event in drawn:
+        inner = dp_accounting.GaussianDpEvent(event.scale / (2 * event.clip))
+        accountant.compose(
+            dp_accounting.SampledWithoutReplacementDpEvent(event.records, event.batch, inner), event.count
+        )
+    if mu:
+        accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
     return _Curve(
         lambda e: min(plain.delta(e), _UP * float(accountant.get_delta(e))),
         lambda d: min(plain.epsilon(d), _UP * float(accountant.get_epsilon(d))),
@@ -270,7 +275,7 @@ def _shuffled(event: Shuffled, adjacency: Adjacency) -> _Curve:
         return shuffled_approximate_delta(event.epsilon, event.delta, records, e)
 
     low, high = 0.0, event.epsilon
-    for _ in range(60):
+    for _ in range(40):
         first, second = low + (high - low) / 3, high - (high - low) / 3
         low, high = (first, high) if bound(first) > bound(second) else (low, second)
     return _Curve(lambda e: event.delta if e >= event.epsilon else bound(min(e, high)))
@@ -335,10 +340,12 @@ def epsilon(events: tuple[Event, ...], delta: float, adjacency: Adjacency) -> fl
 
 @contextmanager
 def _within_reach() -> Iterator[None]:
-    """A sentence in the place of overflow, a division by zero or lack of memory."""
+    """A sentence in the place of whatever arithmetic ends with: overflow, a logarithm of zero, a whole part of NaN."""
     try:
         yield
-    except (ArithmeticError, MemoryError) as error:
+    except PrivacyError:
+        raise
+    except (ArithmeticError, MemoryError, ValueError, TypeError, IndexError) as error:
         raise PrivacyError("The recorded events are beyond what can be priced in double precision.") from error
 
 

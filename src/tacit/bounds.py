@@ -26,6 +26,9 @@ from tacit.types import Array
 _BLOCK = 2**17
 _HINT = "Is there a decimal comma, or a unit in the cell? Correct it, or declare the text as missing in the schema."
 LAYOUTS = ("auto", "rows", "box")
+FARTHEST, NARROWEST = 1e100, 1e-9
+"""Bounds are at most FARTHEST in size, and at least NARROWEST of that apart: then numbers between them are scaled
+without overflow, and to six digits or more."""
 
 
 @dataclass(frozen=True)
@@ -353,9 +356,17 @@ def _check_keys(what: str, entries: Any, known: set[str]) -> None:
 def _check_bounds(what: str, lower: Any, upper: Any) -> None:
     real = all(isinstance(bound, int | float | np.integer | np.floating) for bound in (lower, upper))
     check(real, f"Expected lower and upper of {what} to be numbers.")
+    # NumPy's numbers as plain ones, which are compared without being cast to the narrower type
+    least, most = (bound.item() if isinstance(bound, np.generic) else bound for bound in (lower, upper))
     check(
-        lower < upper and math.isfinite(float(upper) - float(lower)),
-        f"Expected lower={lower} < upper={upper} for {what}, both finite.",
+        least < most and max(abs(least), abs(most)) <= FARTHEST,
+        f"Expected lower={lower} < upper={upper} for {what}, neither beyond {FARTHEST:g} in size.",
+    )
+    low, high = float(least), float(most)
+    check(
+        high - low >= max(NARROWEST * max(abs(low), abs(high)), 1 / FARTHEST),
+        f"Expected lower={lower} and upper={upper} of {what} to be at least {1 / FARTHEST:g}, and {NARROWEST:g} of the "
+        "larger of the two, apart; subtract a public number from the column, or change its unit.",
     )
 
 

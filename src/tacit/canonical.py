@@ -12,6 +12,7 @@ pass this door, and are refused where norms are taken. No sentence quotes a numb
 from __future__ import annotations
 
 import decimal
+import math
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tacit.checks import check
 from tacit.types import Array
 
 MASKED = "{name} has masked or missing cells. Fill them in with a public number, or remove those records."
+MISSING = "{name} has missing labels; remove those rows."
 _NUMBERS = "Expected numbers in X; encode other columns with tacit.bounds.Schema."
 _DAMAGED = "Expected a sparse X whose indices lie within its shape and whose rows follow one another; it is damaged."
 
@@ -73,14 +75,28 @@ def plain(X: Any) -> NDArray[Any]:
 
 
 def column(y: Any, name: str = "y") -> Any:
-    """Labels or targets: masked ones are refused, whole numbers stay exact beside missing ones, all else is as it came.
+    """Labels or targets: whole numbers stay exact, all else is as it came.
 
-    Edges: floats of 2**53 or more do not say which whole number they were, so callers of labels refuse them with
-    :func:`check_labels`.
+    Edges: masked and missing ones are refused (NaN among floats by those who want numbers). Floats of 2**53 or more do
+    not say which whole number they were, so callers of labels refuse them with :func:`check_labels`.
     """
-    _refuse_masks(y, name)
+    _refuse_masks(y, name, MISSING)
     series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # pandas and polars; pyarrow
-    return cells.exact(y) if series and not hasattr(y, "column_names") else y
+    values = cells.exact(y) if series and not hasattr(y, "column_names") else y
+    listed = values.ravel() if isinstance(values, np.ndarray) and values.dtype.kind == "O" else values
+    if isinstance(listed, list | tuple | np.ndarray) and getattr(listed, "dtype", np.dtype(object)).kind == "O":
+        check(not any(map(_missing, listed)), MISSING.format(name=name))
+    elif (
+        series and values is not y and not isinstance(getattr(y, "dtype", None), np.dtype) and values.dtype.kind == "f"
+    ):
+        check(not np.isnan(values).any(), MISSING.format(name=name))  # what is missing among whole numbers comes as NaN
+    return values
+
+
+def _missing(label: Any) -> bool:
+    """None, NaN, and what pandas calls NA or NaT."""
+    absent = label is None or type(label).__name__ in ("NAType", "NaTType")
+    return absent or (isinstance(label, float) and math.isnan(label))
 
 
 def check_labels(y: NDArray[Any]) -> None:
@@ -105,10 +121,10 @@ def _array(X: Any) -> NDArray[Any]:
     return array
 
 
-def _refuse_masks(values: Any, name: str) -> None:
+def _refuse_masks(values: Any, name: str, sentence: str = MASKED) -> None:
     parts = values if isinstance(values, list | tuple) else [values]
     masked = any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts)
-    check(not masked, MASKED.format(name=name))
+    check(not masked, sentence.format(name=name))
 
 
 def _columns(X: Any) -> list[Any] | None:

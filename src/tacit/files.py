@@ -183,10 +183,16 @@ def stated(path: str | Path) -> tuple[Guarantee, ...]:
 
 
 def _of_one_fit(guarantee: Guarantee, record: Guarantee) -> bool:
-    """Whether the guarantee of one record was stated with that of the model: it differs only in what it speaks of."""
-    own = ("epsilon", "events", "theorem", "status", "records", "protects")
-    return record.records == 1 and record == dataclasses.replace(
-        guarantee, **{name: getattr(record, name) for name in own}
+    """Whether the guarantee of one record was stated with that of the model: it differs only in what it speaks of.
+
+    Among what it assumes, only whom it trusts is its own.
+    """
+    own = ("epsilon", "events", "theorem", "status", "records", "protects", "assumptions")
+    alike = all(word in guarantee.assumptions or word.startswith("TRUST ") for word in record.assumptions)
+    return (
+        alike
+        and record.records == 1
+        and record == dataclasses.replace(guarantee, **{name: getattr(record, name) for name in own})
     )
 
 

@@ -173,7 +173,7 @@ class Guarantee:
             f"{'REFUTED, the claim was ' if self.status == 'refuted' else ''}({at_most(self.epsilon, 6)}, "
             f"{at_most(self.delta, 3)})-differential privacy, {self.adjacency} neighbours; {also}",
             f"status      {self.status.upper()} ({self.calibration} calibration)",
-            f"protects    {self.protects}, for {self.records:,} records; n is public",
+            f"protects    {self.protects}, for {self.records:,} record{'' if self.records == 1 else 's'}; n is public",
             f"method      {self.method}",
             *_wrapped("theorem", f"{row.statement} [{row.reference}; docs page '{row.page}']"),
             *_wrapped("assumes", "; ".join(self.assumptions)),

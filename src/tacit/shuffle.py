@@ -13,6 +13,7 @@ Reference: Feldman, McMillan & Talwar 2022 ("Hiding among the clones"), Theorems
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -38,6 +39,8 @@ _LAST = 32 * 2.0**-53
 """What the chances' exponentials and quotients may lose."""
 _LARGE = 500.0
 """Above this epsilon a release hides nobody: its own price stands."""
+COARSE = 1e-5
+"""Width of a block of clone counts, relative to them."""
 _TRUSTED = 1e-10
 """Relative error that the incomplete beta function may have: ten thousand times what tests see."""
 
@@ -48,6 +51,21 @@ def _mass(trials: int, chance: float, counts: Array) -> Array:
     logs += xlogy(counts, chance) + xlog1py(trials - counts, -chance)
     size = abs(float(gammaln(trials + 1.0))) + trials * (abs(math.log(chance)) + 1)
     return np.asarray(np.exp(logs + 64 * 2.0**-53 * size))
+
+
+@functools.lru_cache(maxsize=8)
+def _clones(trials: int, chance: float) -> tuple[Array, Array]:
+    """Numbers of clones and their probabilities, rounded up; neighbouring numbers count as the least of them.
+
+    One clone more is a post-processing (add a fair coin to A), so fewer clones never cost less. A block is COARSE of
+    its numbers wide: the price at c moves like ``exp(-k c)``, ``k c`` some log(1/delta), so delta rises by COARSE
+    log(1/delta), relative.
+    """
+    clones = binom(trials, chance)
+    low, high = int(clones.ppf(_MISSED / 4)), int(clones.isf(_MISSED / 4))
+    counts = np.arange(low, high + 1, dtype=np.float64)
+    starts = np.arange(0, len(counts), max(1, int(COARSE * low)))
+    return counts[starts], np.add.reduceat(_mass(trials, chance, counts), starts)
 
 
 def shuffled_delta(local: float, records: int, epsilon: float) -> float:
@@ -68,9 +86,7 @@ def shuffled_delta(local: float, records: int, epsilon: float) -> float:
         return -math.expm1(epsilon - local)
     e, chance = math.exp(epsilon), math.exp(-local)
     p, q = 1 / (1 + chance), chance / (1 + chance)
-    clones = binom(records - 1, chance)
-    low, high = int(clones.ppf(_MISSED / 4)), int(clones.isf(_MISSED / 4))
-    c = np.arange(low, high + 1, dtype=np.float64)
+    c, mass = _clones(records - 1, chance)
     # a (p - e q) >= (c + 1 - a)(e p - q): the likelihood ratio is at least e^epsilon.
     gain, loss = p - e * q + _LAST * (p + e * q), e * p - q - _LAST * (e * p + q)
     border = (c + 1) * (loss / (gain + loss))
@@ -79,7 +95,7 @@ def shuffled_delta(local: float, records: int, epsilon: float) -> float:
         _advantage(gain, loss, c, np.ceil(border - 1e-9 - 1e-12 * c)),
         _advantage(gain, loss, c, np.ceil(border + 1e-9 + 1e-12 * c)),
     )
-    return min(1.0, float(_mass(records - 1, chance, c) @ np.maximum(inner, 0.0)) * (1 + 1e-9) + _MISSED)
+    return min(1.0, float(mass @ np.maximum(inner, 0.0)) * (1 + 1e-9) + _MISSED)
 
 
 def _advantage(gain: float, loss: float, count: Array, least: Array) -> Array:

@@ -9,7 +9,7 @@ theorem for something else is refused, however little it costs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tacit.events import (
     Claimed,
@@ -45,8 +45,14 @@ class Release:
         return type(event) is self.kind and (self.repeated or steps == 1) and noise
 
     def __str__(self) -> str:
-        noise = f" with {self.noise} noise" if self.noise else ""
-        return f"{self.kind.__name__}{noise}{' in any number of steps' if self.repeated else ''}"
+        return _in_words(self.kind, self.noise, "any number of" if self.repeated else 1)
+
+
+def _in_words(kind: type[Event], noise: str | None, steps: int | str) -> str:
+    """A kind of release with its noise, where it has a choice, and its steps, where it may have several."""
+    several = any(field.name == "count" for field in fields(kind))
+    many = f" in {steps} step{'' if steps == 1 else 's'}" if several else ""
+    return f"{kind.__name__}{f' with {noise} noise' if noise else ''}{many}"
 
 
 ONCE, STEPS = Release(Gaussian), Release(Gaussian, repeated=True)
@@ -81,8 +87,11 @@ class Theorem:
         """Why a guarantee with these words cannot rest on this theorem: one sentence, or the empty string."""
         priced = " or ".join(", ".join(map(str, wanted)) for wanted in self.releases if wanted) or "nothing"
         lead = "The theorem that it cites"
+        recorded = ", ".join(
+            _in_words(type(event), getattr(event, "noise", None), getattr(event, "count", 1)) for event in events
+        )
         found = (
-            (self._prices(events), f"{lead} prices {priced}; the recorded events are others."),
+            (self._prices(events), f"{lead} prices {priced}; recorded is {recorded or 'nothing'}."),
             (
                 method in (self.published if calibration == "paper" else self.methods),
                 f"{lead} is not what this method rests on with calibration={calibration!r}.",

@@ -153,3 +153,30 @@ def test_more_shuffled_records_never_cost_more(monkeypatch):
     capped, at_limit = (accounting.delta((Shuffled(2.0, 0.0, n),), 0.1, "replace-one") for n in (COUNT, 1000))
     accounting._curve.cache_clear()
     assert capped == at_limit
+
+
+@pytest.mark.parametrize("size", [1e-40, 1e-20, 1e-11, 0.99e-6])
+@pytest.mark.parametrize("rate", [0.001, 0.5])
+def test_steps_that_move_next_to_nothing_have_the_price_without_sampling(size, rate):
+    """Renyi accountants and grids of losses lose such steps beside 1; all records together are an upper bound."""
+    sampled = (
+        PoissonGaussian(clip=size / 2, scale=1.0, rate=rate, count=10),
+        SubsetGaussian(clip=size / 2, scale=1.0, batch=int(1000 * rate), records=1000, count=10),
+    )
+    for event in sampled:
+        plain = Gaussian(Sensitivity(size / 2, size), 1.0, 10)
+        for price, at in ((accounting.delta, 0.0), (accounting.delta, size), (accounting.epsilon, 1e-12)):
+            expected = price((plain,), at, "replace-one")
+            assert math.isfinite(expected)
+            assert price((event,), at, "replace-one") == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("failure", [ValueError("math domain error"), TypeError("no method"), OverflowError()])
+def test_every_failure_of_arithmetic_is_a_sentence(failure, monkeypatch):
+    def broken(*_):
+        raise failure
+
+    monkeypatch.setattr(accounting, "_curve", broken)
+    for price in (accounting.delta, accounting.epsilon):
+        with pytest.raises(PrivacyError, match="beyond what can be priced"):
+            price((Gaussian(MOVED, 1.0),), 0.1, "replace-one")

@@ -2,12 +2,13 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
-from tacit import accounting
+from tacit import accounting, shuffle
 from tacit.events import Shuffled
 from tacit.shuffle import shuffled_approximate_delta, shuffled_delta
 
@@ -43,3 +44,36 @@ def test_shuffling_is_never_below_the_truth(local, records):
                 exact += weight * max(gain * above - loss * upper, 0) / mpmath.mpf(2) ** c
             found = shuffled_delta(local, records, epsilon)
             assert exact <= found <= exact * (1 + 1e-5) + 2e-15, epsilon
+
+
+@pytest.mark.parametrize(("local", "records"), [(0.7, 10**6), (2.0, 10**7), (4.0, 10**7)])
+def test_blocks_of_clone_counts_cost_little_and_never_less(local, records, monkeypatch):
+    """Against the sum over every count: more by a part in a thousand of delta at most."""
+    for delta in (1e-5, 1e-9):
+        epsilon = accounting.epsilon((Shuffled(local, 0.0, records),), delta, "replace-one")
+        coarse = shuffled_delta(local, records, epsilon)
+        with monkeypatch.context() as patch:
+            patch.setattr(shuffle, "COARSE", 0.0)
+            shuffle._clones.cache_clear()
+            fine = shuffled_delta(local, records, epsilon)
+        shuffle._clones.cache_clear()
+        assert fine * (1 - 1e-9) <= coarse <= fine * 1.001
+
+
+def test_one_clone_more_never_costs_more():
+    """What makes the least count of a block stand for all of it; the advantages as exact fractions."""
+    gain, loss = Fraction(3, 10), Fraction(4, 10)
+
+    def cost(count):
+        tails = [Fraction(sum(math.comb(count, k) for k in range(a, count + 1)), 2**count) for a in range(count + 2)]
+        return max(max(gain * tails[max(a - 1, 0)] - loss * tails[min(a, count + 1)], 0) for a in range(count + 3))
+
+    costs = [cost(count) for count in range(40)]
+    assert all(a >= b for a, b in itertools.pairwise(costs))
+    assert costs[0] > costs[20] > costs[39] > 0
+
+
+def test_a_price_of_very_many_records_looks_at_few_counts():
+    for records in (10**5, 10**7, 10**8):
+        for local in (0.01, 0.7, 4.0):
+            assert len(shuffle._clones(records - 1, math.exp(-local))[0]) <= 12_000

@@ -4,6 +4,7 @@ The attacks of these tests are the ones that a protocol without an honest fracti
 limits on single numbers did not stop.
 """
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from tacit import LinearRegression, PrivacyError, accounting
 from tacit.bounds import Target
 from tacit.curves import input_convexity, input_delta
 from tacit.events import Gaussian, Sensitivity, from_dict, to_dict
-from tacit.mechanisms import InputPerturbation
+from tacit.mechanisms import InputPerturbation, input_plan
 from tacit.mechanisms.input import BEYOND, honest_among
 from tacit.noise import SeededSource
 from tacit.protocol import Database, Protocol, Submission, Submissions, training
@@ -345,3 +346,30 @@ def test_a_training_that_failed_counts_for_other_databases_too(people):
         first.train(source=Broken())
     with pytest.raises(PrivacyError, match="another database"):
         second.train()
+
+
+@pytest.mark.parametrize("more", [{}, {"record_epsilon": 20.0}])
+def test_fewer_honest_contributors_need_more_noise_each(more):
+    """The search for the best share of epsilon is fine enough that its steps do not show."""
+    target = Target("y", lower=-1, upper=1)
+    scales = [
+        Protocol.create(
+            epsilon=1.0, delta=1e-4, cohort=20_000, columns=6, target=target, honest=honest, **more
+        ).numbers.cross_scale
+        for honest in (1.0, 0.95, 0.9, 0.5)
+    ]
+    assert all(fewer >= 0.99 * many for many, fewer in itertools.pairwise(scales))
+    assert scales[-1] > 1.2 * scales[0]
+
+
+def test_the_search_finds_the_least_cost():
+    for best in (0.016, 0.03, 0.05, 0.17, 0.3, 0.5):
+        seen = {}
+
+        def cost(share, best=best, seen=seen):
+            seen[share] = abs(math.log(share / best)) if share < 0.52 else math.inf
+            return seen[share]
+
+        input_plan._narrow(cost)
+        assert min(seen.values()) < 0.03
+        assert len(seen) <= 14

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import LogisticRegression, PrivacyError, files
-from tacit.bounds import Number, Schema, Target
+from tacit.bounds import Category, Number, Schema, Target
 from tacit.cli import main
 from tacit.guarantee import checksum
 from tacit.protocol import Database, Protocol
@@ -174,7 +174,7 @@ def test_a_protected_record_is_not_called_unprotected(folder, capsys):
 
 
 def test_the_honest_fraction_on_the_command_line(folder, capsys):
-    line = "protocol --schema s.json --epsilon 2 --delta 1e-3 --cohort 250 --out q.json --honest "
+    line = "protocol --force --schema s.json --epsilon 2 --delta 1e-3 --cohort 250 --out q.json --honest "
     code, out, _ = run(capsys, line + "0.5")
     assert code == 0
     assert "at least 125 of the 250 contributors (honest = 0.5)" in " ".join(out.split())
@@ -256,3 +256,51 @@ def test_collect_says_when_a_file_does_not_belong(folder, capsys):
     assert code == 1
     assert "damaged or cut off" in out
     assert run(capsys, collect.rstrip())[0] == 2
+
+
+def test_one_record_of_single_cells_and_text_in_a_number():
+    schema = Schema((Number("rooms", 1, 8), Category("heat", ("gas", "oil"))), Target("rent", lower=0, upper=3000))
+    protocol = Protocol.create(schema=schema, epsilon=1.0, delta=1e-6, cohort=1000)
+    single, listed = (protocol.rows(x, 700) for x in ({"rooms": 3, "heat": "gas"}, {"rooms": [3], "heat": ["gas"]}))
+    for one, other in zip(single, listed, strict=True):
+        assert np.array_equal(one, other)
+    assert protocol.rows({"rooms": None, "heat": "gas"}, 700)[0].shape == (1, protocol.numbers.features)
+    for cells in ("many", ["many"], [3, "4,5"]):
+        x = {"rooms": cells, "heat": "gas" if cells == "many" else ["gas"] * len(cells)}
+        with pytest.raises(ValueError, match=r"Column 'rooms' has .* cell that is"):
+            protocol.perturb_table(x, [700] * (1 if cells == "many" else len(cells)))
+
+
+def test_the_command_line_replaces_nothing_and_says_what_it_added(folder, capsys):
+    line = "protocol --schema s.json --epsilon 2 --delta 1e-3 --cohort 9000 --record-epsilon 5 --out p.json"
+    before = (folder / "p.json").read_text()
+    code, _, err = run(capsys, line)
+    assert code == 2
+    assert "--force" in err
+    assert (folder / "p.json").read_text() == before
+    assert run(capsys, line + " --force")[0] == 0
+    assert (folder / "p.json").read_text() != before
+    collect = "collect --protocol p.json --database b.sqlite "
+    code, _, err = run(capsys, collect + "absent.jsonl")
+    assert code == 2
+    assert "nothing to collect" in err
+    assert not (folder / "b.sqlite").exists()
+    run(capsys, "contribute d.csv --protocol p.json --out u.jsonl")
+    assert run(capsys, collect + "u.jsonl")[0] == 0
+    code, out, _ = run(capsys, "train --protocol p.json --database b.sqlite --out m.json")
+    assert code == 0
+    assert "fewer than the 9,000" in out
+    assert "added the missing noise" in out
+
+
+def test_each_guarantee_says_whom_it_counts_on_itself():
+    protocol = Protocol.create(
+        epsilon=2.0, delta=1e-3, cohort=250, columns=2, target=Target("y", lower=-1, upper=1), record_epsilon=5.0
+    )
+    model, record = (" ".join(str(one).split()) for one in (protocol.guarantee(), protocol.record_guarantee()))
+    assert "TRUST FOR THE MODEL" in model
+    assert "TRUST FOR ONE RECORD" not in model
+    assert "TRUST FOR ONE RECORD" in record
+    assert "TRUST FOR THE MODEL" not in record
+    assert "to train once" not in record
+    assert "for 1 record;" in record

@@ -10,7 +10,7 @@ import pytest
 from tacit import PrivacyError, files, spent
 from tacit.bounds import Target
 from tacit.noise import SeededSource, SystemSource
-from tacit.protocol import Database, Protocol
+from tacit.protocol import Database, Protocol, training
 
 NUMBER = Target("y", lower=-1, upper=1)
 
@@ -309,3 +309,63 @@ def test_only_seeded_submissions_that_were_added_count(people, tmp_path):
     assert base.add_file(tmp_path / "seeded.jsonl").added == 1
     assert base.seeded
     assert not base.train(source=SeededSource(1)).guarantee_.verify() > 2.0
+
+
+@pytest.mark.parametrize("place", ["memory", "file"])
+@pytest.mark.parametrize("way", ["other", "same", "merged", "copied"])
+def test_the_first_model_states_the_record_guarantee_once_there_is_another(people, tmp_path, place, way):
+    protocol = protocol_for(record_epsilon=20.0)
+    table = protocol.perturb_table(*people)
+    first, second = (Database(protocol, None if place == "memory" else tmp_path / f"{k}.sqlite") for k in "ab")
+    first.add(table)
+    model = first.train()
+    assert first.train().guarantee_.theorem == "input"
+    if way == "same":
+        first.add(protocol.perturb(people[0][0], 0.0))
+        first.train(accept_record_guarantee=True)
+        assert "with the model's guarantee" not in first.status()
+        return
+    if way == "merged":
+        second.merge(first)
+    else:
+        second.add(table.take(slice(0, 400 if way == "copied" else 1)))
+        second.train(accept_record_guarantee=True)
+        assert "with the model's guarantee" not in second.status()
+    for _ in range(2):
+        assert "with the model's guarantee" not in first.status()
+        again = first.train()
+        assert np.array_equal(weights(again), weights(model))
+        assert again.guarantee_.theorem == "input-record"
+        assert again.guarantee_.epsilon == protocol.record_guarantee().epsilon
+        if place == "file":
+            first.close()
+            first = Database(protocol, tmp_path / "a.sqlite")
+
+
+def test_what_a_process_knew_of_other_models_stays_in_the_file(people, tmp_path, monkeypatch):
+    protocol = protocol_for()
+    table = protocol.perturb_table(*people)
+    first, second = Database(protocol, tmp_path / "a.sqlite"), Database(protocol)
+    for base in (first, second):
+        base.add(table)
+    first.train()
+    second.train(accept_record_guarantee=True)
+    first.close()
+    monkeypatch.setattr(training, "_released", {})  # another process
+    with Database(protocol, tmp_path / "a.sqlite") as first:
+        assert "with the model's guarantee" not in first.status()
+        assert first.train().guarantee_.theorem == "input-record"
+
+
+def test_a_model_that_is_alone_keeps_its_guarantee(people, tmp_path):
+    protocol, path = protocol_for(), tmp_path / "a.sqlite"
+    filled(protocol, people, path).train()
+    other = filled(protocol, people)  # the same people with fresh noise: another collection
+    other.train()
+    for _ in range(2):
+        with Database(protocol, path) as base:
+            assert base.train().guarantee_.theorem == "input"
+            assert "with the model's guarantee" in base.status()
+    copy = Database(protocol)
+    copy.merge(other)
+    assert copy.train().guarantee_.theorem == "input"  # the very same model in another place

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from tacit import accounting
-from tacit.checks import check, check_count, check_positive, refuse
+from tacit.checks import check, check_count, check_real, refuse
 from tacit.events import Event, Gaussian, InputMinimum, Sensitivity
 from tacit.mechanisms.input_solve import Quadratic
 from tacit.mechanisms.moments import LARGEST, Sums, Whole
@@ -46,6 +46,9 @@ ROUNDING_TAIL = 1e-24
 HASH_BITS = 128
 """Submissions are known by a hash of so many bits."""
 BLOCK = 1 << 13
+SMALLEST, GREATEST = 1e-50, 1e50
+"""Sizes that a public number may have: their products and squares are far from where double precision ends."""
+_U = 2.0**-52
 
 
 def honest_among(fraction: float, count: int) -> int:
@@ -82,8 +85,11 @@ class InputNumbers:
         check_count("features", self.features)
         check_count("cohort", self.cohort)
         for name in ("clip", "curvature", "slope", "radius", "row_scale", "cross_scale", "regularization"):
-            check_positive(name, getattr(self, name))
-        check(0 <= self.intercept < math.inf, f"Expected intercept={self.intercept} >= 0 and finite.")
+            _check_size(name, getattr(self, name))
+        if self.intercept != 0:
+            _check_size("intercept", self.intercept)
+        if self.ridge is not None and self.ridge != 0:
+            _check_size("the size of ridge", abs(self.ridge))
         check(0 < self.tail < 1, f"Expected 0 < tail={self.tail} < 1.")
         check(0 < self.honest <= 1, f"Expected 0 < honest={self.honest} <= 1.")
         check(
@@ -210,8 +216,10 @@ class InputNumbers:
     def perturb(self, design: Array, targets: Array, source: Source) -> tuple[Whole, Whole]:
         """Submissions, in grid steps: one row a record, with one row of fresh noise each.
 
-        ``design`` rows have norm at most hypot(clip, intercept), targets lie in [-1, 1].
+        ``design`` rows have norm at most hypot(clip, intercept), targets lie in [-1, 1]: checked here, before any noise
+        is drawn, because noise of a fixed scale hides nothing longer.
         """
+        self._check_bounded(design, targets)
         count, d = design.shape
         q = np.empty((count, d), dtype=np.int64)
         p = np.empty((count, d), dtype=np.int64)
@@ -223,6 +231,17 @@ class InputNumbers:
             q[rows] = release_whole(root * x, self.row_scale, source, row_step)
             p[rows] = release_whole((self.slope * y) * x, self.cross_scale, source, cross_step)
         return q, p
+
+    def _check_bounded(self, design: Array, targets: Array) -> None:
+        """Refuse rows and targets beyond their bounds; what a norm's and a scaling's rounding may add is allowed.
+
+        A sum of d squares is right to (d + 2) u, and a target that was scaled to some u. A mu that is larger by so
+        little is within what prices are rounded up by, a part in 1e9.
+        """
+        most = math.hypot(self.clip, self.intercept) * (1 + (self.features + 16) * _U)
+        within = (np.linalg.norm(design, axis=1) <= most).all() and (np.abs(targets) <= 1 + 16 * _U).all()
+        if design.shape[1] != self.features or not within:  # NaN is not within
+            refuse("A record is beyond the bounds that its noise was made for; nothing was released.")
 
     def train(self, sums: Sums, source: Source) -> Solution:
         """Top the noise up to the cohort's, minimise over the ball, hide the rest of the solve.
@@ -241,6 +260,11 @@ class InputNumbers:
         out = self.hidden(sums.count).scale
         released = add_gaussian(weights if gap <= tolerance else np.zeros(self.features), out, source)
         return Solution(released[:, None], gap)
+
+
+def _check_size(name: str, value: float) -> None:
+    number = check_real(name, value)
+    check(SMALLEST <= number <= GREATEST, f"Expected {name}={value} to be from {SMALLEST:g} to {GREATEST:g}.")
 
 
 def _mu(events: tuple[Gaussian, ...]) -> float:

@@ -23,12 +23,16 @@ _SEEDED = "WARNING: --seed makes the noise predictable: whoever knows the seed c
 
 
 def _protocol(options: argparse.Namespace) -> int:
+    _check_folder(options.out)
+    check(
+        options.force or not Path(options.out).exists(),
+        f"{options.out} exists, and submissions may have been made for it; use another name, or --force to replace it.",
+    )
     protocol = Protocol.create(
         epsilon=options.epsilon, delta=options.delta, cohort=options.cohort, schema=Schema.load(options.schema),
         record_epsilon=options.record_epsilon, radius=options.radius, clip=options.clip, surrogate=options.surrogate,
         honest=options.honest, calibration=options.calibration, purpose=options.purpose,
     )  # fmt: skip
-    _check_folder(options.out)
     protocol.save(options.out)
     print(f"{protocol}\n\nWrote {options.out}.")
     return 0
@@ -92,6 +96,8 @@ def _collect(options: argparse.Namespace) -> int:
     check(options.files or options.status, "Name files of submissions, or ask for --status.")
     check(options.files or Path(options.database).is_file(), f"There is no database {options.database}.")
     protocol, failed = Protocol.load(options.protocol), False
+    readable = Path(options.database).is_file() or any(Path(path).is_file() for path in options.files)
+    check(readable, f"None of {', '.join(options.files)} is a file: there is nothing to collect.")
     with Database(protocol, options.database) as database:
         for path in options.files:
             try:
@@ -115,12 +121,17 @@ def _train(options: argparse.Namespace) -> int:
     with Database(protocol, options.database) as database:
         before = len(database.trainings)
         model = database.train(short=options.short, accept_record_guarantee=options.accept_record_guarantee)
-        again = len(database.trainings) == before
+        again, count = len(database.trainings) == before, len(database)
     files.save(model, options.out, protocol.schema)
     record = Path(options.out).with_suffix(".record.json")
     record.write_text(model.record_guarantee_.to_json(), encoding="utf-8")
     stated = dict.fromkeys(str(guarantee) for guarantee in (model.guarantee_, model.record_guarantee_))
     print(*stated, f"Wrote {options.out} and {record} (the record's guarantee).", sep="\n\n")
+    if count < protocol.numbers.cohort:
+        print(
+            f"{count:,} contributors are fewer than the {protocol.numbers.cohort:,} that the protocol is calibrated "
+            "for: the database added the missing noise."
+        )
     if again:
         print("Nothing new was released: this is the model of the earlier training.")
     return 0
@@ -154,6 +165,7 @@ def add_parser(subparsers: Any) -> None:
     part.add_argument("--calibration", choices=("proven", "paper"), default="proven")
     part.add_argument("--purpose", default="", help="a sentence for those who are asked to contribute")
     part.add_argument("--out", required=True, metavar="PROTOCOL.json")
+    part.add_argument("--force", action="store_true", help="replace an existing file")
 
     part = command("contribute", _contribute, "Perturb the records of a table: what may leave their owners.")
     part.add_argument("data", help="a CSV or Parquet table, one row a person")

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -79,11 +79,14 @@ class Database:
             self._base.execute("INSERT OR IGNORE INTO facts VALUES ('seeded', 'false')")
         if self._fact("protocol") != protocol.fingerprint:
             refuse("This database holds the submissions of another protocol.")
-        if any(one.kind != "merged" for one in self.trainings):  # in an earlier process, perhaps: this one should know
-            training.claim(protocol.fingerprint, training.short_names(self._contents()), insist=True)
+        made = [one.name for one in self.trainings if one.kind != "merged"]
+        if made:  # in an earlier process, perhaps: this one should know
+            training.remember(protocol.fingerprint, self._names(), made)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; what this process knows of other models of its submissions is written down first."""
+        with suppress(sqlite3.Error):  # closed already, or not to be written to
+            self._alone()
         self._base.close()
 
     def __enter__(self) -> Database:
@@ -141,7 +144,21 @@ class Database:
         lines += [f"{number:,} refused so far: {reason}" for reason, number in self.refused.items()]
         if self.seeded:
             lines.append("Some submissions have predictable noise (a seed): for experiments only.")
-        return "\n".join([*lines, *([one.state() for one in self.trainings] or ["Not trained yet."])])
+        alone = self._alone()
+        return "\n".join([*lines, *([one.state(alone) for one in self.trainings] or ["Not trained yet."])])
+
+    def _alone(self) -> bool:
+        """Whether what was trained is the only model of these submissions, as far as the file and this process know.
+
+        Once it is not, that stays in the file: later processes do not know what this one does.
+        """
+        made = self.trainings
+        if len(made) > 1 or self._base.execute("SELECT 1 FROM facts WHERE name = 'shared'").fetchone():
+            return False
+        if made and training.in_others(self.protocol.fingerprint, self._names(), made[0].name):
+            self._base.execute("INSERT OR IGNORE INTO facts VALUES ('shared', 'true')")
+            return False
+        return True
 
     @property
     def refused(self) -> dict[str, int]:
@@ -159,7 +176,7 @@ class Database:
     def add_file(self, path: str | Path) -> Receipt:
         """Add a file of submissions, block by block."""
         receipt = Receipt(0)
-        for part in gathered(read(path)):
+        for part in gathered(read(path, self.protocol.numbers.features)):
             receipt = receipt.plus(self._refuse({part: 1}) if isinstance(part, str) else self.add(part))
         return receipt
 
@@ -221,6 +238,9 @@ class Database:
         while part := cursor.fetchmany(ROWS):
             yield [row[0] for row in part]
 
+    def _names(self) -> training.ShortNames:
+        return training.short_names(self._contents())
+
     def _mark(self, seeded: bool) -> None:
         """Remember for good that predictable noise came in."""
         if seeded:
@@ -245,6 +265,8 @@ class Database:
             total = json.dumps(self.sums.plus(theirs).to_lists())
             self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (total,))
             self._mark(other.seeded)
+            if not other._alone():
+                self._base.execute("INSERT OR IGNORE INTO facts VALUES ('shared', 'true')")
             for one in other.trainings:
                 training.record(self._base, one)
             if theirs.count:
@@ -262,13 +284,15 @@ class Database:
         against whoever sees the model), 'refuse' refuses. A collection gives one model: trained again unchanged, the
         database gives the same model back; once anything was added, or if any of its submissions is in another database
         of this process that was trained, it refuses, unless ``accept_record_guarantee``. Then ``guarantee_`` is that
-        of one record, and so is all that holds for the earlier model.
+        of one record, and so is all that holds for the earlier model: given back after that, or after its submissions
+        were merged into another database, it states the record's guarantee.
 
         Edges: the training is on record before its model exists; after a stop in between, it counts as released.
         """
         check(short in ("top-up", "refuse"), f"Expected short={short!r} to be 'top-up' or 'refuse'.")
         chosen: Source = source or SystemSource()
         numbers = self.protocol.numbers
+        kind: training.Kind
         with self._transaction():
             sums, seeded, before = self.sums, self.seeded, self.trainings
             if sums.count < numbers.cohort and short == "refuse":
@@ -280,19 +304,22 @@ class Database:
             if before and not accept_record_guarantee and (kept is None or kept.kind != "model"):
                 refuse(before[-1].refusal(record))
             if kept is None:
-                contents = training.short_names(self._contents())
-                shared = training.claim(self.protocol.fingerprint, contents, accept_record_guarantee)
+                shared, claim = training.claim(self.protocol.fingerprint, self._names(), accept_record_guarantee)
                 if shared and not accept_record_guarantee:
                     refuse(training.elsewhere(record))
-                kind: training.Kind = "record" if before or shared else "model"
+                kind = "record" if before or shared else "model"
                 prepared = self._prepared(kind, sums.count, seeded or chosen.seeded)
-                number = training.record(self._base, training.Training.of(kind, sums, chosen.seeded))
+                begun = training.Training.of(kind, sums, chosen.seeded)
+                number = training.record(self._base, begun)
+            else:
+                kind = kept.kind if self._alone() else "record"
         if kept is not None:
-            prepared = self._prepared(kept.kind, sums.count, seeded or kept.seeded)
+            prepared = self._prepared(kind, sums.count, seeded or kept.seeded)
             return self.protocol.model(np.array(kept.weights), prepared)
         weights = numbers.train(sums, chosen).weights[:, 0]
         with self._transaction():
             training.keep(self._base, number, tuple(weights.tolist()))
+        claim.model = replace(begun, weights=tuple(weights.tolist())).name
         return self.protocol.model(weights, prepared)
 
     def _prepared(self, kind: training.Kind, count: int, seeded: bool) -> fit.Prepared:

@@ -156,7 +156,9 @@ def balance(
 ) -> list[Balance]:
     """Section 3.5: the model at alpha epsilon, what that does for the record, and what it costs.
 
-    The row noise is the paper's, sigma_u^2 = 2 lambda/(alpha epsilon), in both calibrations.
+    The row noise is the paper's, sigma_u^2 = 2 lambda/(alpha epsilon), in both calibrations, and not what a
+    ``record_epsilon`` asks for: the record's epsilon here is that of this noise, not of a protocol with the same
+    setting. The cross noise is the calibration's own.
     """
     found = []
     for alpha in alphas:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,18 +29,20 @@ from tacit.mechanisms.surrogates import Surrogate
 from tacit.noise import Source, SystemSource
 from tacit.protocol import trust
 from tacit.protocol.submission import Submission, Submissions
-from tacit.reading import parse
+from tacit.reading import parse, read_bytes
 from tacit.rows import row_scales
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
 FORMAT = "tacit-protocol"
 VERSION = 3
 GRID = {"row_bits": ROW_BITS, "cross_bits": CROSS_BITS}
+LARGEST_FILE = 16 * 2**20
+"""Bytes that a protocol file may have."""
 LITTLE = 10.0
 """Above this epsilon a submission as good as tells the record."""
 _AGAIN = (
-    "not the first model of its collection: the contributors' noise is in an earlier one too, so the model's own "
-    "guarantee does not hold for either; what holds is the guarantee of one record"
+    "not the only model of its collection: the contributors' noise is, or may be, in another one too, so the model's "
+    "own guarantee does not hold for either; what holds is the guarantee of one record"
 )
 
 
@@ -147,14 +150,17 @@ class Protocol:
         """
         words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
         words = (*((_AGAIN,) if again else ()), *words, f"protocol {self.fingerprint}")
-        trusted = (trust.RECORD,) if again else trust.words(self.numbers.honest, self.numbers.sure(count), count)
+        trusted = trust.words(self.numbers.honest, self.numbers.sure(count), count)
         stated = fit.state(
             self.plan(count), self._facts(count), self.budget, method="input", seeded=seeded,
             calibration=self.calibration, assumptions=(*words, *trusted),
         )  # fmt: skip
-        if not again or stated.record_guarantee is None:
+        if stated.record_guarantee is None:
             return stated
-        return dataclasses.replace(stated, guarantee=stated.record_guarantee)
+        # each states whom it counts on itself, and not whom the other does
+        kept = tuple(word for word in stated.record_guarantee.assumptions if word not in trusted)
+        record = dataclasses.replace(stated.record_guarantee, assumptions=(*kept, trust.RECORD))
+        return dataclasses.replace(stated, guarantee=record if again else stated.guarantee, record_guarantee=record)
 
     def guarantee(self, count: int | None = None) -> Guarantee:
         """What the model will guarantee."""
@@ -167,9 +173,15 @@ class Protocol:
         return record
 
     def rows(self, X: Any, y: Any) -> tuple[Array, Array]:
-        """Design rows and targets in [-1, 1] from raw records: encoded, clipped, checked, not perturbed yet."""
+        """Design rows and targets in [-1, 1] from raw records: encoded, clipped, checked, not perturbed yet.
+
+        Edges: a mapping of single cells is one record; text in a numeric column raises, because its owner can correct
+        it.
+        """
         if self.schema is not None and not isinstance(X, np.ndarray):
-            values = self.schema.encode(X, self.numbers.clip)
+            table = {k: _listed(v) for k, v in X.items()} if isinstance(X, Mapping) else X
+            self.schema.check_readable(table, every=True)
+            values = self.schema.encode(table, self.numbers.clip)
         else:
             values = np.atleast_2d(dense(X))
         check(values.ndim == 2 and values.shape[1] == self.columns, f"Expected records of {self.columns} numbers.")
@@ -285,11 +297,16 @@ class Protocol:
 
     @classmethod
     def load(cls, path: str | Path) -> Protocol:
-        """Read a protocol file."""
+        """Read a protocol file of at most LARGEST_FILE bytes."""
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            return cls.from_json(read_bytes(path, LARGEST_FILE).decode("utf-8"))
         except UnicodeDecodeError as error:
             raise ValueError("This is not a Tacit protocol: it is not text.") from error
+
+
+def _listed(cells: Any) -> Any:
+    """A single cell as a column of one."""
+    return [cells] if cells is None or np.isscalar(cells) else cells
 
 
 def _plain(value: Any) -> Any:
@@ -309,7 +326,7 @@ def _facts(columns: int, count: int, clip: float, constant: float, target: Targe
 
 
 def _targets(labels: Any, target: Target) -> Array:
-    """Targets scaled to [-1, 1] as the estimators do it."""
+    """Targets scaled to [-1, 1]; what rounding of the centre may add is clipped."""
     if target.classes is not None:
         check_labels(labels)
         known = np.unique(np.asarray(target.classes))
@@ -319,4 +336,7 @@ def _targets(labels: Any, target: Target) -> Array:
     centre, half = 0.5 * (low + high), 0.5 * (high - low)
     values = np.asarray(labels, dtype=np.float64)
     check(np.isfinite(values).all(), "A target is not a finite number.")
-    return np.asarray((np.clip(values, low, high) - centre) / half)
+    scaled = np.clip((np.clip(values, low, high) - centre) / half, -1.0, 1.0)
+    if not np.isfinite(scaled).all():
+        refuse(f"Targets cannot be scaled between lower={low:g} and upper={high:g}.")
+    return np.asarray(scaled)

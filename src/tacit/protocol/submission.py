@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,11 @@ from tacit.mechanisms.moments import Whole
 
 FORMAT = "tacit-submission"
 ROWS = 1 << 16
+CELLS = 1 << 22
+"""Numbers of a Parquet file that are unpacked at once."""
+LINE = 1 << 24
+"""Bytes of the longest line that is read."""
+CODECS = ("UNCOMPRESSED", "SNAPPY")
 _WORDS = ("protocol", "q", "p", "seeded")
 _PERSON = b"tacit-submission"
 
@@ -121,24 +126,31 @@ class Submissions:
         columns = {f"{side}{j}": part[:, j] for side, part in (("q", self.q), ("p", self.p)) for j in range(d)}
         about = {"format": FORMAT, "protocol": self.protocol, "seeded": str(self.seeded).lower()}
         table = pyarrow.table(columns).replace_schema_metadata(about)
-        parquet.write_table(table, path, row_group_size=ROWS)
+        parquet.write_table(table, path, row_group_size=ROWS, compression="snappy")
 
 
-def read(path: str | Path) -> Iterator[Submissions | str]:
+def read(path: str | Path, features: int | None = None) -> Iterator[Submissions | str]:
     """Blocks of a file of submissions in order; a sentence in the place of every part that cannot be read.
+
+    ``features`` is the number of q's, and of p's, of the protocol: what a file says of its own size is held against it
+    before anything is unpacked, and memory stays within some blocks of CELLS numbers.
 
     Edges: a Parquet file that was cut off cannot be read at all; of a file of lines only the damaged lines are lost.
     """
     if Path(path).suffix.lower() == ".parquet":
-        yield from _read_parquet(path)
+        yield from _read_parquet(path, features)
         return
+    longest = LINE if features is None else min(LINE, 4096 + 64 * 2 * features)
     with Path(path).open("rb") as file:
-        if not any(line.lstrip().startswith(b"{") for line in file):
+        if not any(line.lstrip().startswith(b"{") for line in _lines(file, longest)):
             yield _foreign(path)
             return
         file.seek(0)
-        for line in file:
+        for line in _lines(file, longest):
             if not line.strip():
+                continue
+            if len(line) > longest:
+                yield "A line is longer than any submission of this protocol; it was not read."
                 continue
             try:
                 yield Submission.from_json(line.decode("utf-8")).many()
@@ -148,11 +160,20 @@ def read(path: str | Path) -> Iterator[Submissions | str]:
                 yield str(error)
 
 
+def _lines(file: BinaryIO, longest: int) -> Iterator[bytes]:
+    """The lines of a file; of one that is longer, the first ``longest`` bytes and one more."""
+    while line := file.readline(longest + 1):
+        rest = line
+        while len(rest) > longest and not rest.endswith(b"\n"):
+            rest = file.readline(longest + 1)
+        yield line
+
+
 def _foreign(path: str | Path) -> str:
     return f"{Path(path).name} is not a file of submissions (raw records? They do not leave their owner)."
 
 
-def _read_parquet(path: str | Path) -> Iterator[Submissions | str]:
+def _read_parquet(path: str | Path, features: int | None) -> Iterator[Submissions | str]:
     pyarrow, parquet = _pyarrow()
     try:
         with Path(path).open("rb") as file:
@@ -164,14 +185,41 @@ def _read_parquet(path: str | Path) -> Iterator[Submissions | str]:
             d = sum(name.startswith("q") for name in names)
             known = {f"{part}{j}" for part in "qp" for j in range(d)}
             marked = about.get("format") == FORMAT and about.get("seeded") in ("true", "false")
-            if not marked or not d or set(names) != known:
+            if not marked or not d or set(names) != known or len(names) != len(known):
                 yield _foreign(path)
                 return
-            for part in source.iter_batches(batch_size=ROWS):
+            objection = _objection(source, pyarrow)
+            if objection:
+                yield f"{Path(path).name} {objection}"
+                return
+            protocol, seeded = about.get("protocol", ""), about["seeded"] == "true"
+            if features is not None and d != features:  # rows without numbers: they are counted, and refused
+                for group in range(source.metadata.num_row_groups):
+                    nothing = np.zeros((source.metadata.row_group(group).num_rows, 0), dtype=np.int64)
+                    yield Submissions(protocol, nothing, nothing, seeded)
+                return
+            for part in source.iter_batches(batch_size=max(1, min(ROWS, CELLS // (2 * d)))):
                 q, p = (np.stack([_column(part, f"{side}{j}") for j in range(d)], axis=1) for side in "qp")
-                yield Submissions(about.get("protocol", ""), q, p, about["seeded"] == "true")
+                yield Submissions(protocol, q, p, seeded)
     except (pyarrow.ArrowException, OSError, TypeError, ValueError):
         yield f"{Path(path).name} is not a readable Parquet file: it is damaged or cut off."
+
+
+def _objection(source: Any, pyarrow: Any) -> str:
+    """Why a file is not unpacked, by what its metadata says: a small file can describe any number of cells.
+
+    Snappy makes data smaller by some twenty times at most, other codecs by thousands and more.
+    """
+    kinds = pyarrow.types
+    if not all(kinds.is_integer(kind) or kinds.is_floating(kind) for kind in source.schema_arrow.types):
+        return "has columns that are not numbers; it was not read."
+    groups = [source.metadata.row_group(group) for group in range(source.metadata.num_row_groups)]
+    if any(not 0 <= group.num_rows <= ROWS for group in groups):
+        return f"has row groups of more than {ROWS:,} rows; write it with Submissions.save, or as lines of JSON."
+    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    if any(column.compression not in CODECS for column in columns):
+        return "is not compressed with Snappy; write it with Submissions.save, or as lines of JSON."
+    return ""
 
 
 def _column(part: Any, name: str) -> Any:

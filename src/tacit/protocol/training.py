@@ -73,13 +73,20 @@ class Training:
         """A training of these sums, before its weights exist."""
         return cls(kind, digest(sums), sums.count, seeded)
 
-    def state(self) -> str:
-        """One line on what was done."""
+    @property
+    def name(self) -> str | None:
+        """What tells its model from all others; None where no model was kept."""
+        return None if self.weights is None else checksum(list(self.weights))
+
+    def state(self, alone: bool) -> str:
+        """One line on what was done; ``alone`` if no other model has any of its submissions."""
         if self.kind == "merged":
             return f"Its {self.count:,} submissions were merged into another database: train that one."
-        whose = "the model's guarantee" if self.kind == "model" else "the guarantee of one record only"
+        whose = "the model's guarantee" if self.kind == "model" and alone else "the guarantee of one record only"
+        since = ", because they are in another model or database too" if self.kind == "model" and not alone else ""
         kept = "" if self.weights is not None else "; its model was not kept"
-        return f"Trained on {self.count:,} submissions, with {whose}{kept}. More submissions cannot join that model."
+        what = f"Trained on {self.count:,} submissions, with {whose}{since}{kept}."
+        return f"{what} More submissions cannot join that model."
 
     def refusal(self, epsilon: float) -> str:
         """Why nothing more can be trained, and what can be done; ``epsilon`` is that of one record."""
@@ -89,7 +96,21 @@ class Training:
 
 
 ShortNames = NDArray[np.uint64]
-_released: dict[str, list[ShortNames]] = {}
+
+
+@dataclass
+class Claim:
+    """A model that was made, or is being made, of some submissions; ``model`` names it once it exists."""
+
+    names: ShortNames
+    model: str | None = None
+
+    def shares(self, names: ShortNames) -> bool:
+        """Whether any of these submissions is in it."""
+        return bool(np.isin(names, self.names).any())
+
+
+_released: dict[str, list[Claim]] = {}
 _lock = threading.Lock()
 
 
@@ -102,18 +123,35 @@ def short_names(contents: Iterable[list[bytes]]) -> ShortNames:
     return np.sort(np.concatenate([np.zeros(0, dtype="<u8"), *parts])).astype(np.uint64)
 
 
-def claim(protocol: str, names: ShortNames, insist: bool) -> bool:
+def claim(protocol: str, names: ShortNames, insist: bool) -> tuple[bool, Claim]:
     """Write down, before it exists, that a model of these submissions is made; True if one was made of any of them.
 
     Then nothing is written down unless the caller insists. It is the memory of one process, for databases that do not
     know of each other; beyond it, that no other database holds the submissions is an assumption of the guarantee.
     """
+    made = Claim(names)
     with _lock:
         earlier = _released.setdefault(protocol, [])
-        shared = any(bool(np.isin(names, one).any()) for one in earlier)
-        if (not shared or insist) and not any(np.array_equal(names, one) for one in earlier):
-            earlier.append(names)
-        return shared
+        shared = any(one.shares(names) for one in earlier)
+        if not shared or insist:
+            earlier.append(made)
+        return shared, made
+
+
+def remember(protocol: str, names: ShortNames, models: Iterable[str | None]) -> None:
+    """Write down the models of a database that was trained before it was opened."""
+    with _lock:
+        earlier = _released.setdefault(protocol, [])
+        for model in models:
+            if not any(one.model == model and np.array_equal(one.names, names) for one in earlier):
+                earlier.append(Claim(names, model))
+
+
+def in_others(protocol: str, names: ShortNames, model: str | None) -> bool:
+    """Whether this process knows another model, or a training whose model was not kept, of any of the submissions."""
+    with _lock:
+        others = [one for one in _released.get(protocol, []) if one.model is None or one.model != model]
+    return any(one.shares(names) for one in others)
 
 
 def elsewhere(epsilon: float) -> str:

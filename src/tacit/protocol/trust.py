@@ -19,7 +19,10 @@ RECORD = (
 
 
 def words(honest: float, sure: int, count: int) -> tuple[str, ...]:
-    """What the guarantees of ``count`` contributors count on, ``sure`` of them honest; both guarantees state all."""
+    """What the model's guarantee of ``count`` contributors counts on, ``sure`` of them honest.
+
+    The record's counts on RECORD alone.
+    """
     every = "every one" if honest == 1 else f"at least {sure:,}"
     others = (
         "one who sends something else, or tells their noise, weakens it for all (honest = 1 was asked for)"
@@ -32,5 +35,4 @@ def words(honest: float, sure: int, count: int) -> tuple[str, ...]:
         others,
         "the database sees the submissions; it is trusted to be the only one that holds them, to count each once, to "
         "add missing noise, to train once and to show nothing but the model",
-        RECORD,
     )
