@@ -19,17 +19,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
 from torch.linalg import vector_norm
+from torch.nn.functional import pad
+from torch.overrides import TorchFunctionMode
 
 from tacit.checks import refuse
 
-LARGEST, SMALLEST = 128, 8
-"""Rows in a chunk: powers of two from one to the other, so that loops over 2, 4 or 8 numbers at a time leave no rest
-that would fall on some of the records; or 1."""
+LARGEST, SMALLEST = 128, 16
+"""Rows in a chunk: powers of two from one to the other, so that loops over up to 16 numbers at a time leave no rest,
+which another formula would compute, for some of the records; or 1."""
+WORDS = 8
+"""Numbers in a line of memory: every row of a matrix product starts at one."""
 HELD = 1 << 26
 """Numbers that a chunk's gradients may have."""
 CALL = 300_000
@@ -45,15 +50,39 @@ class Gradients:
     parts: list[torch.Tensor]
     norms: torch.Tensor
 
-    def same(self, row: int, other: Gradients, place: int) -> bool:
-        """Whether a row equals another's, bit for bit."""
-        mine, others = (*self.parts, self.norms), (*other.parts, other.norms)
-        return all(_equal_bits(a[row], b[place]) for a, b in zip(mine, others, strict=True))
+    def take(self, rows: slice) -> Gradients:
+        """Some of the records."""
+        return Gradients([part[rows] for part in self.parts], self.norms[rows])
+
+    def all_equal(self, one: Gradients) -> bool:
+        """Whether every row has the bits of a single one."""
+        pairs = zip((*self.parts, self.norms), (*one.parts, one.norms), strict=True)
+        return all(bool((_bits(mine) == _bits(other)).all()) for mine, other in pairs)
 
 
-def _equal_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    kind = torch.int64 if a.dtype == torch.float64 else torch.int32
-    return torch.equal(a.contiguous().view(kind), b.contiguous().view(kind))
+def _bits(values: torch.Tensor) -> torch.Tensor:
+    return values.contiguous().view(torch.int64 if values.dtype == torch.float64 else torch.int32)
+
+
+class _Aligned(TorchFunctionMode):
+    """Linear layers with zeros added to both sides of the weights, up to a multiple of 8.
+
+    A library for products may add up a row that starts at an odd number of words in another order than its neighbour.
+    Then chunks of one row would be all that passes the check; with this every row starts alike.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is not nn.functional.linear:
+            return func(*args, **(kwargs or {}))
+        return _aligned_linear(*args, **(kwargs or {}))
+
+
+def _aligned_linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    outputs, inputs = weight.shape
+    below, right = -outputs % WORDS, -inputs % WORDS
+    scores = nn.functional.linear(pad(input, (0, right)), pad(weight, (0, right, 0, below)))
+    scores = scores[..., :outputs]
+    return scores if bias is None else scores + bias
 
 
 def gradients_of(network: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], Gradients]:
@@ -66,7 +95,8 @@ def gradients_of(network: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], G
     each = vmap(grad(loss), in_dims=(None, 0, 0))
 
     def gradients(images: torch.Tensor, labels: torch.Tensor) -> Gradients:
-        found = each(weights, images, labels)
+        with _Aligned():
+            found = each(weights, images, labels)
         parts = [found[name].flatten(start_dim=1) for name in weights]
         norms = torch.stack([vector_norm(part, dim=1, dtype=torch.float64) for part in parts]).norm(dim=0)
         return Gradients(parts, norms)
@@ -100,7 +130,7 @@ def settled() -> Iterator[None]:
 def thrifty_chunk(size: int, expected: float) -> int:
     """The chunk with the least work for batches of ``expected`` records and gradients of ``size`` numbers.
 
-    With b records and chunks of c, on average b/c + 1/2 chunks are computed. Edges: 1 where 8 gradients are too large.
+    With b records and chunks of c, on average b/c + 1/2 chunks are computed. Edges: 1 where 16 gradients are too large.
     """
     sizes = [1 << k for k in range(SMALLEST.bit_length() - 1, LARGEST.bit_length())]
     fitting = [c for c in sizes if c * size <= HELD]
@@ -148,14 +178,15 @@ def is_alone(network: nn.Module, shape: tuple[int, ...], chunk: int) -> bool:
     known: list[Gradients] = []
     for k in range(count):
         full = of(torch.full((chunk,), k))
-        if not all(full.same(0, full, place) for place in range(1, chunk)):
-            return False
         known.append(Gradients([part[:1].clone() for part in full.parts], full.norms[:1].clone()))
+        if not full.all_equal(known[k]):
+            return False
     place = torch.arange(chunk)
     for turn in range(2 * count if chunk == 1 else 2):
         whose = (place + turn) % (2 * count)
         index = torch.where(whose % 2 == 0, whose // 2, count + whose // 2)
         mixed = of(index)
-        if not all(known[int(index[j])].same(0, mixed, j) for j in range(chunk) if index[j] < count):
+        rows_of = [(int(k), j) for j, k in enumerate(index) if k < count]
+        if not all(mixed.take(slice(j, j + 1)).all_equal(known[k]) for k, j in rows_of):
             return False
     return True
