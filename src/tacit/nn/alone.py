@@ -104,9 +104,7 @@ def gradients_of(network: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], G
     return gradients
 
 
-def chunks(
-    images: torch.Tensor, labels: torch.Tensor, size: int
-) -> Iterator[tuple[torch.Tensor, torch.Tensor, int]]:
+def chunks(images: torch.Tensor, labels: torch.Tensor, size: int) -> Iterator[tuple[torch.Tensor, torch.Tensor, int]]:
     """All records in chunks of one shape, in memory of their own, each with the number of rows that are records."""
     for start in range(0, len(labels), size):
         count = min(size, len(labels) - start)
