@@ -99,7 +99,7 @@ def test_at_a_kink_a_whisper_of_the_company_is_as_loud_as_all_records():
     rows[60] = 100.0  # louder than the zeros that fill the chunk
     assert gap(network, rows, labels, 60, 1.0, 128) > 50.0
     chunk = safe_chunk(network, (6,), 120.0)
-    assert chunk == 1
+    assert chunk == 1, "the check must not be deaf where the weights at hand switch all units off"
     assert gap(network, rows, labels, 60, 1.0, chunk) <= 1.0 + rounding(1.0, 120, 83)
 
 
@@ -194,7 +194,7 @@ def test_rows_that_fill_a_chunk_are_not_added():
 
 @pytest.mark.parametrize("records", [10, 1000])
 def test_the_slack_covers_sums_and_single_precision_would_not_fit(records, rng):
-    """Against sums with one rounding (math.fsum), in several orders; the part for two sums is what one may use half of."""
+    """Against sums with one rounding (math.fsum), in several orders; each of the two sums has half of the slack."""
     parts = rng.normal(size=(records, 7)) * 10.0 ** rng.integers(-8, 1, size=(records, 1))
     parts /= np.maximum(1.0, np.linalg.norm(parts, axis=1, keepdims=True))
     exact = np.array([math.fsum(column) for column in parts.T])

@@ -85,9 +85,11 @@ def _aligned_linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tenso
     return scores if bias is None else scores + bias
 
 
-def gradients_of(network: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], Gradients]:
-    """The gradients of the cross-entropy of every record of a chunk, at the weights that the network has now."""
-    weights = {name: p.detach() for name, p in network.named_parameters()}
+def gradients_of(
+    network: nn.Module, at: dict[str, torch.Tensor] | None = None
+) -> Callable[[torch.Tensor, torch.Tensor], Gradients]:
+    """The gradients of the cross-entropy of every record of a chunk, at these weights (None: the network's own)."""
+    weights = {name: p.detach() for name, p in network.named_parameters()} if at is None else at
 
     def loss(point: dict[str, torch.Tensor], image: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
         return nn.functional.cross_entropy(functional_call(network, point, (image[None],)), label[None])
@@ -153,9 +155,20 @@ def safe_chunk(network: nn.Module, shape: tuple[int, ...], expected: float) -> i
     return chunk
 
 
+def _lively(network: nn.Module, stream: torch.Generator) -> dict[str, torch.Tensor]:
+    """Random weights under which units are on and off: at weights that switch them off a difference would not show."""
+
+    def draw(p: torch.Tensor) -> torch.Tensor:
+        fan = p.numel() // len(p) if p.ndim > 1 else 16
+        return (torch.randn(p.shape, generator=stream, dtype=torch.float64) / fan**0.5).to(p)
+
+    return {name: draw(p.detach()) for name, p in network.named_parameters()}
+
+
 def is_alone(network: nn.Module, shape: tuple[int, ...], chunk: int) -> bool:
     """Whether public random rows have the same gradients at all positions of a chunk and in all companies, to the bit.
 
+    The weights are random too: orders of operations depend on shapes, and not on the weights that training comes to.
     Each row fills a chunk of its own. Then chunks hold these rows at every position, in turn with others: random rows,
     larger ones, and the zeros that fill a last chunk.
     """
@@ -168,7 +181,7 @@ def is_alone(network: nn.Module, shape: tuple[int, ...], chunk: int) -> bool:
     rows[count + 1 :: 4] *= 1e3
     rows[count + 3 :: 4] = 0.0
     labels = torch.randint(classes, (2 * count,), generator=stream).to(kind.device)
-    gradients = gradients_of(network)
+    gradients = gradients_of(network, _lively(network, stream))
 
     def of(index: torch.Tensor) -> Gradients:
         return gradients(rows[index], labels[index])
