@@ -16,6 +16,7 @@ differ from call to call (a layer with a memory, or with randomness of its own) 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -160,7 +161,7 @@ def _lively(network: nn.Module, stream: torch.Generator) -> dict[str, torch.Tens
 
     def draw(p: torch.Tensor) -> torch.Tensor:
         fan = p.numel() // len(p) if p.ndim > 1 else 16
-        return (torch.randn(p.shape, generator=stream, dtype=torch.float64) / fan**0.5).to(p)
+        return (torch.randn(p.shape, generator=stream, dtype=torch.float64) / math.sqrt(fan)).to(p)
 
     return {name: draw(p.detach()) for name, p in network.named_parameters()}
 
