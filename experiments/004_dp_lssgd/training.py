@@ -46,7 +46,7 @@ def plan_of(records, size, batch, epochs, clip, noise_multiplier):
     """The public plan of a run with this noise multiplier."""
     sampler, steps = Poisson(min(1.0, batch / records)), max(1, round(epochs * records / batch))
     scale = noise_multiplier * clip
-    slack = rounding(clip, records) + (grid_slack(scale, size) if scale else 0.0)
+    slack = rounding(clip, records, size) + (grid_slack(scale, size) if scale else 0.0)
     return NetworkPlan(sampler, steps, clip, scale, sampler.expected(records, steps), slack)
 
 

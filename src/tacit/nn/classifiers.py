@@ -18,7 +18,7 @@ from tacit.guarantee import Guarantee
 from tacit.nn.base import NetworkFace
 from tacit.nn.hook import smooth
 from tacit.nn.networks import cifar_network, mlp_network, mnist_network
-from tacit.nn.train import ROUNDING, NetworkPlan, Progress, plan, train
+from tacit.nn.train import NetworkPlan, Progress, plan, train
 from tacit.noise import Source
 from tacit.types import Adjacency, Budget
 
@@ -99,7 +99,7 @@ class _NetworkClassifier(NetworkFace):
                 f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared",
                 f"each record's gradient clipped to norm {self.clip:.6g} in float64",
                 f"{steps} steps over Poisson batches of {recipe.divisor:.6g} expected records, all of them taken",
-                f"a record's gradient does not depend on the rest of its chunk by more than {ROUNDING:g} of the clip",
+                "each record's gradient is computed from it and the weights alone (checked for these shapes)",
                 *smoothed,
             ),
         )  # fmt: skip

@@ -15,22 +15,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.func import functional_call, grad, vmap
-from torch.linalg import vector_norm
 
 from tacit import accounting
 from tacit.calibrate import smallest_scale
 from tacit.checks import at_most
 from tacit.events import PoissonGaussian
 from tacit.mechanisms.samplers import Poisson
+from tacit.nn.alone import LARGEST, chunks, gradients_of, safe_chunk, settled
 from tacit.noise import Source, add_gaussian, grid_slack
+from tacit.rounding import U
 from tacit.types import Array, Budget
-
-ROUNDING = 1e-10
-"""How much one record's gradient in double precision may depend on the rest of its chunk, relative to the clip, by the
-order in which a product is added up. Measured: up to 1e-13 (in single precision it would be 1e-5)."""
-CHUNK, CHUNK_NUMBERS = 128, 1 << 26
-"""Records whose gradients are held at a time, and numbers: memory, and nothing else, depends on them."""
 
 Batch = NDArray[np.intp]
 
@@ -59,41 +53,47 @@ def plan(budget: Budget, records: int, size: int, rate: float, steps: int, clip:
     sampler = Poisson(rate)
 
     def of(scale: float) -> NetworkPlan:
-        slack = rounding(clip, records) + (grid_slack(scale, size) if scale else 0.0)
+        slack = rounding(clip, records, size) + (grid_slack(scale, size) if scale else 0.0)
         return NetworkPlan(sampler, steps, clip, scale, sampler.expected(records, steps), slack)
 
     guess = clip * max(0.5, rate * math.sqrt(steps) / min(budget.epsilon, 1e3))
     return of(smallest_scale(lambda scale: of(scale).released(), budget, guess=guess))
 
 
-def rounding(clip: float, records: int) -> float:
-    """What all records of a batch together may add to the sensitivity: :data:`ROUNDING`, as if all took part."""
-    return ROUNDING * clip * records
+def rounding(clip: float, records: int, size: int) -> float:
+    r"""How far rounding lets one record move a computed sum beyond ``clip``, whatever the order of the additions.
+
+    With :math:`u = 2^{-53}`, n records and p parameters: a norm is right to :math:`(p + 3)u` (squares, their sums, two
+    roots) and the division by it to u, so a shrunk gradient is at most :math:`C(1 + (p + 5)u)` long. A sum of at most n
+    of them, products included, errs by at most :math:`\gamma_{n+1} n C` (Higham 2002, section 3.1), and two sums are
+    compared, with the record and without it:
+
+    .. math:: C u \left(p + 5 + 2n(n + 2)\right),
+
+    times 1.01 for terms of second order. The gradients themselves are the same in both sums (:mod:`tacit.nn.alone`).
+    """
+    return 1.01 * clip * U * (size + 5 + 2.0 * records * (records + 2))
 
 
-def clipped_sum(network: nn.Module, images: torch.Tensor, labels: torch.Tensor, clip: float) -> Array:
+def clipped_sum(
+    network: nn.Module, images: torch.Tensor, labels: torch.Tensor, clip: float, chunk: int = LARGEST
+) -> Array:
     """Sum over records of loss gradients, each shrunk to norm at most ``clip``, as one vector in double precision.
 
-    Guarantee: whatever numbers PyTorch returns for a record, its part of the sum has norm at most ``clip`` up to 1e-12:
-    norms and sums are in float64. Edges: no records give zeros; a record whose gradient is not finite counts as zero.
+    Guarantee: whatever numbers PyTorch returns for a record, its part of the sum has norm at most ``clip``, and with a
+    ``chunk`` from :func:`tacit.nn.alone.safe_chunk` one record more or less leaves the others' parts as they are; both
+    up to :func:`rounding`. Edges: no records give zeros; a record whose gradient is not finite counts as zero.
     """
-    weights = {name: p.detach() for name, p in network.named_parameters()}
-    total = torch.zeros(sum(p.numel() for p in weights.values()), dtype=torch.float64, device=images.device)
-
-    def loss(point: dict[str, torch.Tensor], image: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
-        return nn.functional.cross_entropy(functional_call(network, point, (image[None],)), label[None])
-
-    gradients = vmap(grad(loss), in_dims=(None, 0, 0))
-    held = max(1, min(CHUNK, CHUNK_NUMBERS // max(1, len(total))))
-    for start in range(0, len(labels), held):
-        part = gradients(weights, images[start : start + held], labels[start : start + held])
-        rows = [part[name].flatten(start_dim=1) for name in weights]
-        norms = torch.stack([vector_norm(row, dim=1, dtype=torch.float64) for row in rows]).norm(dim=0)
+    gradients = gradients_of(network)
+    total = torch.zeros(sum(p.numel() for p in network.parameters()), dtype=torch.float64, device=images.device)
+    for rows, codes, count in chunks(images, labels, chunk):
+        found = gradients(rows, codes).take(slice(count))
+        parts, norms = found.parts, found.norms
         finite = torch.isfinite(norms)
         if not bool(finite.all()):
-            rows, norms = [row[finite] for row in rows], norms[finite]
+            parts, norms = [part[finite] for part in parts], norms[finite]
         factors = clip / torch.clamp(norms, min=clip)
-        total += torch.cat([factors @ row.double() for row in rows])
+        total += torch.cat([factors @ part.double() for part in parts])
     return np.asarray(total.cpu().numpy(), dtype=np.float64)
 
 
@@ -105,17 +105,23 @@ def train(
     recipe: NetworkPlan,
     source: Source,
     after_step: Callable[[int], None],
+    chunk: int | None = None,
 ) -> None:
     """Run the plan. Empty batches take a noisy step like any other; sums are divided by a public number.
 
-    The network is trained in double precision and handed back in the precision that it came in.
+    The network is trained in double precision and handed back in the precision that it came in. ``chunk`` is what
+    :func:`tacit.nn.alone.safe_chunk` gave for this network in double precision; None asks it, before the first record.
     """
     before = next(network.parameters()).dtype
     network.double()
     parameters = [p for p in network.parameters() if p.requires_grad]
+    if chunk is None:
+        with settled():
+            chunk = safe_chunk(network, tuple(images.shape[1:]), recipe.divisor)
     for t, rows in enumerate(_batches(recipe, len(labels), source)):
         index = torch.from_numpy(rows).to(images.device)
-        total = clipped_sum(network, images[index].double(), labels[index], recipe.clip)
+        with settled():
+            total = clipped_sum(network, images[index].double(), labels[index], recipe.clip, chunk)
         noisy = torch.from_numpy(add_gaussian(total, recipe.scale, source) / recipe.divisor)
         start = 0
         for p in parameters:
