@@ -11,6 +11,8 @@ from tacit.events import Event, PoissonGaussian, SubsetGaussian
 from tacit.types import Budget
 
 Events = tuple[Event, ...]
+_GROWTHS, _NARROWINGS = 200, 60
+"""After so many prices a search ends: with a refusal, or with the smallest scale that was seen to fit."""
 
 
 def fits(events: Events, budget: Budget) -> bool:
@@ -33,7 +35,7 @@ def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: f
     if not budget.private:
         return 0.0
     high = guess
-    for _ in range(200):
+    for _ in range(_GROWTHS):
         if fits(released(high), budget):
             break
         high *= 4.0
@@ -62,7 +64,7 @@ def _interpolate(released: Callable[[float], Events], budget: Budget, low: float
         return math.log(max(price, 1e-300) / budget.epsilon)
 
     above, below = excess(low), excess(high)
-    for _ in range(60):
+    for _ in range(_NARROWINGS):
         if high / low <= 1 + 5e-4 or below > -2e-3:
             break
         share = above / (above - below) if math.isfinite(above) else 0.5

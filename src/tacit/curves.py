@@ -14,7 +14,7 @@ from scipy.special import chdtri, log_ndtr
 
 from tacit.events import InputMinimum, Objective
 from tacit.rounding import SMALL, below, up
-from tacit.tails import chi_delta, gaussian_delta
+from tacit.tails import LEAST, chi_delta, gaussian_delta
 from tacit.types import Adjacency, Array
 
 
@@ -133,15 +133,16 @@ def _convex_deltas(squares: Array, epsilon: float) -> Array:
     """A convex majorant of mu^2 -> delta_Gauss(epsilon; mu), for epsilon > 0.
 
     The function is convex up to ``mu^2 = 2 (sqrt(1 + epsilon^2) - 1)`` and concave after, where its tangent continues
-    it. Below mu = 1e-4, where the difference would cancel, the value there stands: it is larger, and constant before
-    rising, so the whole stays convex. From there on doubles keep 1e-7 of a price above 1e-300, and 1e-5 is added.
+    it. Rounded up.
     """
     bend = 2 * (math.sqrt(1 + epsilon**2) - 1)
-    mu = np.sqrt(np.clip(squares, 1e-8, bend))
-    upper, lower = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-    values = np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0))
+    mu = np.sqrt(np.clip(squares, 1e-300, bend))
+    far = epsilon / mu + mu / 2
+    upper, lower = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-far)
+    # Both logarithms feel the rounding of their arguments; their difference keeps those errors.
+    values = np.exp(upper) * (-np.expm1(np.minimum(lower - upper, 0.0)) + SMALL * (2 + epsilon + far**2))
     rise = math.exp(-0.5 * (epsilon / math.sqrt(bend) - math.sqrt(bend) / 2) ** 2) / math.sqrt(8 * math.pi * bend)
-    return np.asarray((values + rise * np.maximum(squares - bend, 0.0)) * (1 + 1e-5))
+    return np.asarray(np.maximum(values, LEAST) + up(rise) * np.maximum(squares - bend, 0.0))
 
 
 def input_convexity(event: InputMinimum) -> float:

@@ -117,7 +117,7 @@ def chi_delta(mu: float, epsilon: float, directions: int) -> float:
         return min(1.0, up(grown + math.exp(shift) * math.sqrt(2 / math.pi) * _gap(0.0, mu)))
     start = max(0.0, shift / mu)
     # Past the bulk, and past where the tail is the smallest double.
-    cells = start + np.arange(0.0, max(0.0, math.sqrt(directions) - start) + _REST, _WIDTH)
+    cells = np.arange(start, max(start, math.sqrt(directions)) + _REST, _WIDTH)
     half = directions / 2
     tails = np.maximum(gammaincc(half, cells**2 / 2), LEAST)
     with np.errstate(divide="ignore"):

@@ -83,12 +83,12 @@ def test_several_models_cost_a_chi_tail_of_all_their_directions(geometry, extra,
         tail = curves.chi_delta(sides * math.sqrt(outputs) * mu, left, sides * outputs)
         rest = curves.gaussian_delta(extra, share) if extra else 0.0
         found = curves.objective_delta(event(geometry, outputs, mu=mu), epsilon, adjacency, extra)
-        assert found == pytest.approx(tail + rest, rel=1e-9)
+        assert found == pytest.approx(tail + rest, rel=1e-9, abs=0)
         assert found > 0
     # The other release's own delta, alone: eight deviations are 6e-16 and less.
     if extra:
         far = curves.objective_delta(event(geometry, 2, mu=1e-3), 3.0, adjacency, extra)
-        assert far == pytest.approx(curves.gaussian_delta(extra, 8 * extra + extra**2 / 2), rel=1e-9)
+        assert far == pytest.approx(curves.gaussian_delta(extra, 8 * extra + extra**2 / 2), rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("extra", [0.0, 0.7])
@@ -100,13 +100,19 @@ def test_two_sided_models_pay_two_corners_from_the_proofs_condition_on_and_four_
     one = event("two-sided", mu=mu, ratio=1e-3)
     for left in (border * (1 + 1e-9), border * 1.5):
         expected = 2 * curves.gaussian_delta(full, left) + 2 * curves.gaussian_delta(extra, left)
-        assert curves.objective_delta(one, left + offset, "replace-one", extra) == pytest.approx(expected, rel=1e-7)
+        assert curves.objective_delta(one, left + offset, "replace-one", extra) == pytest.approx(
+            expected, rel=1e-7, abs=0
+        )
     for left in (border * (1 - 1e-9), border * 0.6):
         expected = min(1.0, 4 * curves.gaussian_delta(full, left))
-        assert curves.objective_delta(one, left + offset, "replace-one", extra) == pytest.approx(expected, rel=1e-7)
+        assert curves.objective_delta(one, left + offset, "replace-one", extra) == pytest.approx(
+            expected, rel=1e-7, abs=0
+        )
     # Never under add-remove, and never where epsilon does not even pay for the determinant.
     expected = 2 * curves.gaussian_delta(math.hypot(mu, extra), 4 * border)
-    assert curves.objective_delta(one, 4 * border + offset, "add-remove", extra) == pytest.approx(expected, rel=1e-7)
+    assert curves.objective_delta(one, 4 * border + offset, "add-remove", extra) == pytest.approx(
+        expected, rel=1e-7, abs=0
+    )
     assert curves.objective_delta(event("two-sided", mu=1e-9, ratio=30.0), 0.0, "replace-one") == 1.0
 
 
@@ -125,7 +131,8 @@ def test_prices_are_the_best_sum_and_never_above_one(geometry, outputs, adjacenc
                 for cases in curves.corners(narrow, adjacency)
             ]
             found = curves.objective_delta(narrow, epsilon, adjacency, extra)
-            assert found == pytest.approx(min(1.0, *sums), rel=1e-9)
+            assert found == pytest.approx(min(1.0, *sums), rel=1e-9, abs=0)
+        assert curves.objective_delta(narrow, 0.9, adjacency) == curves.objective_delta(narrow, 0.9, adjacency, 0.0)
 
 
 def test_two_sided_prices_are_never_above_one():
@@ -135,3 +142,25 @@ def test_two_sided_prices_are_never_above_one():
     full = math.hypot(20.0, 19.0)
     left = math.sqrt(full**2 + full**4 / 4) * 1.0001
     assert curves.objective_delta(event("two-sided", mu=10.0, ratio=1e-9), left, "replace-one", 19.0) <= 1.0
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.05, 0.7, 6.0])
+def test_the_convex_majorant_is_the_curve_and_then_its_tangent(epsilon):
+    bend = 2 * (math.sqrt(1 + epsilon**2) - 1)
+    squares = bend * np.array([0.0, 1e-9, 1e-3, 0.05, 0.3, 0.6, 0.9, 1.0, 1.1, 1.5, 4.0, 30.0])
+    found = curves._convex_deltas(squares, epsilon)
+    for square, value in zip(squares, found, strict=True):
+        with mpmath.workdps(60):
+            mu = mpmath.sqrt(mpmath.mpf(float(square)))
+            exact = mpmath.mpf(0)
+            if square:
+                exact = mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+            assert value >= exact * (1 - mpmath.mpf(2) ** -50)
+            if square <= bend:
+                assert value <= exact * (1 + mpmath.mpf("1e-4")) + mpmath.mpf("1e-300")
+    # After the bend a straight line with the curve's own slope there, d delta / d mu^2 = phi(epsilon/mu - mu/2)/(2 mu).
+    root = math.sqrt(bend)
+    slope = math.exp(-0.5 * (epsilon / root - root / 2) ** 2) / math.sqrt(2 * math.pi) / (2 * root)
+    rises = np.diff(found[7:]) / np.diff(squares[7:])
+    np.testing.assert_allclose(rises, slope, rtol=1e-6)
+    assert found[0] < 1e-300
