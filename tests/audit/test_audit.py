@@ -127,7 +127,8 @@ def broken_plans():
     ("name", "subject"), list(broken_plans()), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_broken_twins_are_found(name, subject):
-    result = audit(subject, CLAIM, trials=40_000, seed=5)
+    trials = 40_000 if name.startswith("half") else 4000  # those that are found by a little, and at once
+    result = audit(subject, CLAIM, trials=trials, seed=5)
     assert result.verdict == "violated", str(result)
 
 

@@ -43,7 +43,7 @@ def no_noise(monkeypatch):
 def no_clip(monkeypatch):
     """A trainer that has forgotten to clip."""
     sound = trainer.clipped_sum
-    monkeypatch.setattr(trainer, "clipped_sum", lambda net, x, y, clip: sound(net, x, y, 1e9))
+    monkeypatch.setattr(trainer, "clipped_sum", lambda net, x, y, clip, chunk: sound(net, x, y, 1e9, chunk))
 
 
 def test_canaries_are_orthogonal_and_always_clipped():
