@@ -55,7 +55,7 @@ def longest(size: int, noise: Literal["gaussian", "sphere"]) -> float:
     noise, Gamma(p), Chernoff's bound at x = 2p + t is ``(x/p)^p exp(p - x) = exp(t ((log(2 + s) - 1)/s - 1))`` with
     s = t/p; the bracket is at most -0.796, for every s.
     """
-    return math.sqrt(size) + math.sqrt(2 * RARE) if noise == "gaussian" else 2.0 * size + RARE / 0.796
+    return 2.0 * size + RARE / 0.796 if noise == "sphere" else math.sqrt(size) + math.sqrt(2 * RARE)
 
 
 def draw_error(size: int, noise: Literal["gaussian", "sphere"]) -> float:
@@ -111,7 +111,7 @@ def release(values: Array, scale: float, noise: Whole) -> Array:
     if scale == 0:
         return values
     step = _step(scale)
-    return np.asarray((whole_values(values, step) + noise).astype(np.float64) * step, dtype=np.float64)
+    return np.asarray((whole_values(values, step) + noise) * step)
 
 
 def _step(scale: float) -> float:

@@ -56,7 +56,7 @@ class SeededSource:
 
     def words(self, count: int) -> Words:
         """Give the next ``count`` words of the stream."""
-        return np.asarray(self._generator.random_raw(count), dtype=np.uint64)
+        return np.asarray(self._generator.random_raw(count))
 
 
 def uniform(source: Source, count: int) -> Array:
@@ -64,7 +64,7 @@ def uniform(source: Source, count: int) -> Array:
 
     For simulations and for throws whose exact probabilities no price depends on; coins are tossed by :func:`choose`.
     """
-    return np.asarray(((source.words(count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53, dtype=np.float64)
+    return np.asarray(((source.words(count) >> np.uint64(11)) + 0.5) * 2.0**-53)
 
 
 def choose(source: Source, count: int, rate: float) -> NDArray[np.bool_]:
@@ -79,10 +79,10 @@ def choose(source: Source, count: int, rate: float) -> NDArray[np.bool_]:
     check(0 <= rate <= 1, f"Expected 0 <= rate={rate} <= 1.")
     words = source.words(count)
     if rate == 1:
-        return np.ones(count, dtype=np.bool_)
+        return np.full(count, True)
     scaled = math.ldexp(rate, 64)  # exact: a power of two
     first = math.floor(scaled)
-    taken = np.asarray(words < np.uint64(first), dtype=np.bool_)
+    taken = np.asarray(words < np.uint64(first))
     rest = scaled - first
     if rest:
         ties = np.flatnonzero(words == np.uint64(first))
@@ -95,7 +95,7 @@ def permutation(source: Source, count: int) -> NDArray[np.intp]:
     """A uniformly random order of ``count`` records: by sorting random keys, drawn anew in the rare case of a tie."""
     while True:
         keys = source.words(count)
-        order = np.argsort(keys, kind="stable")
+        order = np.argsort(keys)
         placed = keys[order]
         if not (placed[1:] == placed[:-1]).any():
             return order

@@ -46,6 +46,7 @@ def test_seeded_words_are_a_stream():
 
 def test_uniform_numbers_are_midpoints():
     top = 2**64 - 1
+    assert uniform(Given(top), 1).dtype == np.float64
     assert uniform(Given(0, 2**11, top), 3).tolist() == [0.5 * 2**-53, 1.5 * 2**-53, 1 - 2**-54]
 
 
@@ -65,6 +66,7 @@ def test_coins_by_words(rate):
 
 def test_sure_coins():
     assert choose(Given(0, 2**64 - 1), 2, 1.0).tolist() == [True, True]
+    assert choose(Given(0), 1, 1.0).dtype == choose(Given(0), 1, 0.5).dtype == np.bool_
     assert choose(Given(0, 2**64 - 1), 2, 0.0).tolist() == [False, False]
     for bad in (-1e-9, 1.0000001, math.nan):
         with pytest.raises(ValueError, match=rf"^Expected 0 <= rate={bad} <= 1\.$"):
