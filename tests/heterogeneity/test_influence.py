@@ -189,7 +189,7 @@ def test_any_two_labels_give_the_same_influence(labels, rng):
 def test_other_labels_are_refused_and_not_quoted(labels, rng):
     X, _ = regression_data(rng, 30)
     y = np.array(labels, dtype=object if None in labels else None)[np.arange(30) % len(labels)]
-    with pytest.raises(ValueError, match="exactly two labels|missing labels") as caught:
+    with pytest.raises(ValueError, match=r"exactly two labels|missing labels") as caught:
         influence_of(X, y)
     assert "31" not in str(caught.value)
 
