@@ -25,6 +25,7 @@ WORK = ROOT / "build" / "mutate"
 LIST = ROOT / "tests" / "mutants.toml"
 GOAL = 0.95
 PRICES = ["tests/contracts/test_accountants.py", "tests/contracts/test_composition.py"]
+BY_HAND = "tests/contracts/test_prices_by_hand.py"
 FAST = "not extreme_sampling and not long_composition and not 1000000 and not softmax_corners and not not_parallel"
 TESTS: dict[str, list[str]] = {
     "tails": PRICES[:1],
@@ -37,10 +38,10 @@ TESTS: dict[str, list[str]] = {
         ),
         "tests/input/test_input_exact.py",
     ],
-    "shuffle": ["tests/contracts/test_shuffle.py", "tests/input/test_local.py"],
+    "shuffle": [BY_HAND, "tests/contracts/test_shuffle.py", "tests/input/test_local.py"],
     "privacy_loss": PRICES[1:],
     "composition": PRICES[1:],
-    "accounting": [*PRICES, "tests/contracts/test_shuffle.py", "tests/input/test_local.py"],
+    "accounting": [BY_HAND, *PRICES, "tests/contracts/test_shuffle.py", "tests/input/test_local.py"],
     "calibrate": ["tests/contracts/test_calibrate.py"],
     "events": ["tests/contracts/test_events.py", "tests/contracts/test_event_values.py"],
     "sources": ["tests/test_normals.py", "tests/contracts/test_sources.py"],
