@@ -36,6 +36,7 @@ TESTS: dict[str, list[str]] = {
             f"{PRICES[0]}::test_{name}"
             for name in ("the_bends_lie_above_the_log_determinant", "log_determinant_is_rounded_up")
         ),
+        BY_HAND,
         "tests/input/test_input_exact.py",
     ],
     "shuffle": [BY_HAND, "tests/contracts/test_shuffle.py", "tests/input/test_local.py"],
