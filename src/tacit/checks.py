@@ -50,6 +50,16 @@ def _float(name: str, value: object) -> float:
         raise ValueError(f"Expected {name} to be below 1e308.") from None
 
 
+def check_range(name: str, low: float, high: float) -> None:
+    """Say that a range is too far out, or too narrow, for double precision to scale numbers in it."""
+    far = max(abs(low), abs(high))
+    check(
+        far <= 1e100 and high - low >= max(1e-9 * far, 1e-100),
+        f"Expected {name} to be within 1e100, and not narrower than 1e-9 of its ends; "
+        "subtract a public number from the targets, or scale them.",
+    )
+
+
 def check_count(name: str, value: int) -> int:
     """Return the value as an int, or say that it must be a whole number of at least one."""
     check(math.isfinite(_float(name, value)), f"Expected {name}={value} to be a whole number >= 1.")

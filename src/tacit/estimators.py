@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from tacit.canonical import canonical, check_labels, column
-from tacit.checks import check, check_positive, check_real, plain_numbers
+from tacit.checks import check, check_positive, check_range, check_real, plain_numbers
 from tacit.fit import fit, prepare
 from tacit.guarantee import Guarantee
 from tacit.losses import HuberHinge, Logistic, Softmax, Squared, probabilities
@@ -367,12 +367,7 @@ class LinearRegression(RegressorMixin, _PrivateLinear):  # type: ignore[misc]
             pair.size <= 2 and -math.inf < low < high < math.inf,
             f"Expected target_bound={self.target_bound!r} to be a number > 0 or a pair (lower, upper), lower < upper.",
         )
-        far = max(abs(low), abs(high))
-        check(
-            far <= 1e100 and high - low >= max(1e-9 * far, 1e-100),
-            f"Expected target_bound={self.target_bound!r} to be within 1e100, and not narrower than 1e-9 of its ends; "
-            "subtract a public number from the targets, or scale them.",
-        )
+        check_range(f"target_bound={self.target_bound!r}", low, high)
         return float(low), float(high)
 
     def __sklearn_tags__(self) -> Any:
