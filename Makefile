@@ -38,8 +38,8 @@ mutate: $(MUTATE)/.ready
 
 # The recorded studies of published theorems, and the page that is made of them.
 evidence: $(VENV)/.dev
-	$(BIN)/python -m tacit.audit.evidence
-	$(BIN)/python -m tacit.audit.evidence --page > docs/audit-evidence.inc
+	$(BIN)/python -m papers.evidence
+	$(BIN)/python -m papers.evidence --page > docs/audit-evidence.inc
 
 # make experiments SIZE=--quick for minutes instead of hours
 experiments: $(VENV)/.experiments

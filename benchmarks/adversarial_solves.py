@@ -18,9 +18,9 @@ from markdown import table
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from adversarial import case, exact_norm
 
-from tacit.solvers.accelerated import Accelerated, passes_bound
-from tacit.solvers.centre import Centre
-from tacit.solvers.certain import solve
+from tacit.linear.solvers.accelerated import Accelerated, passes_bound
+from tacit.linear.solvers.centre import Centre
+from tacit.linear.solvers.certain import solve
 
 SMALL = 400
 """Rows of the problems that accelerated descent gets alone, and how many passes it may need."""

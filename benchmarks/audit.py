@@ -11,10 +11,10 @@ import numpy as np
 
 from tacit import LogisticRegression
 from tacit.audit.many import run_many
-from tacit.losses import Logistic
+from tacit.linear.losses import Logistic
+from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import METHODS
-from tacit.noise import SeededSource
-from tacit.problem import Problem, Records
+from tacit.privacy.noise import SeededSource
 from tacit.types import Budget
 
 

@@ -15,8 +15,8 @@ from scipy.stats import binom
 
 from tacit import Budget
 from tacit._version import __version__
-from tacit.accounting import gaussian_mu
 from tacit.audit import Batched, audit, audit_samplers, coins, library, onerun
+from tacit.privacy.accounting import gaussian_mu
 
 HERE = Path(__file__).parent
 CLAIM, PAIR = Budget(1.0, 1e-5), library("replace-one")[:1]

@@ -75,7 +75,7 @@ def timed(source: Path) -> dict[str, float]:
 
 def conversions() -> str:
     """A table: seconds from the container to clipped rows, and the memory that they take beside it."""
-    from tacit.rows import Design
+    from tacit.data.rows import Design
 
     rows = []
     for name, X in containers().items():

@@ -15,10 +15,10 @@ from sklearn.metrics import log_loss
 import tacit
 from tacit import datasets
 from tacit.influence import influence_of
-from tacit.losses import Logistic
+from tacit.linear.losses import Logistic
+from tacit.linear.problem import Problem, Records
+from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import GradientPerturbation, Individual
-from tacit.problem import Problem, Records
-from tacit.solvers.newton import Newton
 from tacit.types import Budget, Facts
 
 SETS = {"adult": {"complete": True}, "bank_marketing": {}, "kddcup99": {"rows": 70000}}

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.bounds import Target
 from tacit.mechanisms.input import BLOCK
-from tacit.noise import SystemSource, gaussian
+from tacit.privacy.noise import SystemSource, gaussian
 from tacit.protocol import Database, Protocol
+from tacit.schema.schema import Target
 
 COLUMNS = 13
 

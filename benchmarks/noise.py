@@ -9,7 +9,7 @@ import time
 import numpy as np
 from markdown import table
 
-from tacit.noise import SeededSource, SystemSource, add_gaussian, gaussian_steps, grid, sphere_steps
+from tacit.privacy.noise import SeededSource, SystemSource, add_gaussian, gaussian_steps, grid, sphere_steps
 
 SCALE = 1.37
 

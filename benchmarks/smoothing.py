@@ -138,7 +138,7 @@ def _own(x, y):
     from tacit.nn import mnist_network
     from tacit.nn.alone import safe_chunk, settled
     from tacit.nn.train import NetworkPlan, train
-    from tacit.noise import SeededSource
+    from tacit.privacy.noise import SeededSource
 
     model = mnist_network()
     with settled():  # once a training, so not part of a step

@@ -17,14 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit import PrivacyError, accounting, datasets
+from tacit import PrivacyError, datasets
 from tacit.audit import audit_samplers
-from tacit.bounds import Target
+from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms.moments import Sums
-from tacit.noise import SeededSource
+from tacit.privacy import accounting
+from tacit.privacy.noise import SeededSource
 from tacit.protocol import Database, Protocol, Submission
 from tacit.protocol.expect import draw
-from tacit.solvers.ball import minimise
+from tacit.schema.schema import Target
 from tacit.types import Budget
 
 NUMBER, LABEL = Target("y", lower=-1, upper=1), Target("y", classes=(0, 1))

@@ -4,10 +4,11 @@ import math
 import shutil
 from pathlib import Path
 
-from tacit import __version__, survey
-from tacit.losses import Logistic, Squared
+from tacit import __version__
+from tacit.linear.losses import Logistic, Squared
 from tacit.mechanisms import METHODS
-from tacit.theorems import THEOREMS
+from tacit.privacy.theorems import THEOREMS
+from tacit.report import catalogue as survey
 from tacit.types import Budget, Facts
 
 HERE = Path(__file__).parent

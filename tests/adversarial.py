@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
-from tacit.noise import longest
-from tacit.problem import Problem, Records
-from tacit.solvers.certain import least_regularization, solver_slack
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.problem import Problem, Records
+from tacit.linear.solvers.certain import least_regularization, solver_slack
+from tacit.privacy.noise import longest
 
 LOSSES = [
     Logistic(), Logistic(2.0), Logistic(32.0), HuberHinge(0.5), HuberHinge(0.05), HuberHinge(1e-2), HuberHinge(1e-4),

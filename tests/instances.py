@@ -3,7 +3,7 @@
 import numpy as np
 from oracles import problem_of
 
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 
 LOSSES = [
     Logistic(),

@@ -13,13 +13,13 @@ from unittest import mock
 import numpy as np
 from scipy import special, stats
 
-import tacit.estimators
-import tacit.noise
-from tacit import accounting
-from tacit.events import Gaussian, Objective, PoissonGaussian, Sphere, SubsetGaussian
+import tacit.estimators.linear
+import tacit.privacy.noise
+from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import METHODS
-from tacit.noise import SeededSource
-from tacit.problem import Problem, Records
+from tacit.privacy import accounting
+from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sphere, SubsetGaussian
+from tacit.privacy.noise import SeededSource
 from tacit.types import Budget
 
 
@@ -155,7 +155,7 @@ class TapeSource:
 @contextlib.contextmanager
 def door(frozen=None):
     """Record all releases; with ``frozen`` calls, give out their outputs instead of new ones."""
-    calls, true_release = [], tacit.noise.release
+    calls, true_release = [], tacit.privacy.noise.release
 
     def recorded(values, scale, noise):
         output = true_release(values, scale, noise)
@@ -164,7 +164,7 @@ def door(frozen=None):
         calls.append(Call(np.array(values, copy=True), scale, output))
         return output.copy()
 
-    with mock.patch.object(tacit.noise, "release", recorded):
+    with mock.patch.object(tacit.privacy.noise, "release", recorded):
         yield calls
 
 
@@ -196,7 +196,7 @@ def replay(trace, problem):
 def record_fit(estimator, X, y, seed=7):
     """Fit an estimator and record it."""
     source, kept = TapeSource(seed), []
-    true_prepare = tacit.estimators.prepare
+    true_prepare = tacit.estimators.linear.prepare
 
     def keep(*args, **kwargs):
         kept.append(true_prepare(*args, **kwargs))
@@ -204,8 +204,8 @@ def record_fit(estimator, X, y, seed=7):
 
     with (
         door() as calls,
-        mock.patch.object(tacit.estimators, "source_from", return_value=source),
-        mock.patch.object(tacit.estimators, "prepare", keep),
+        mock.patch.object(tacit.estimators.linear, "source_from", return_value=source),
+        mock.patch.object(tacit.estimators.linear, "prepare", keep),
     ):
         estimator.fit(X, y)
     return Trace(kept[0], calls, source, estimator.guarantee_)
@@ -215,8 +215,8 @@ def replay_fit(trace, estimator, X, y):
     """Fit on a neighbour with the same public plan and everything random frozen."""
     with (
         door(trace.calls) as calls,
-        mock.patch.object(tacit.estimators, "source_from", return_value=trace.source.replayed()),
-        mock.patch.object(tacit.estimators, "prepare", return_value=trace.plan),
+        mock.patch.object(tacit.estimators.linear, "source_from", return_value=trace.source.replayed()),
+        mock.patch.object(tacit.estimators.linear, "prepare", return_value=trace.plan),
     ):
         estimator.fit(X, y)
     return calls

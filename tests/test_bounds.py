@@ -19,8 +19,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tacit.bounds import Category, Number, Schema, SchemaEncoder, Target
-from tacit.rows import row_norms, row_scales
+from tacit.data.rows import row_norms, row_scales
+from tacit.schema.schema import Category, Number, Schema, SchemaEncoder, Target
 
 TOML = """
 missing = ["", "?", "-9"]

@@ -15,11 +15,11 @@ from scipy import sparse
 
 from tacit import LinearRegression, LogisticRegression, Schema, influence
 from tacit.audit.pairs import Pair
-from tacit.canonical import canonical
-from tacit.losses import Logistic, Squared
-from tacit.problem import Problem, Records, rounding_slack
+from tacit.data.canonical import canonical
+from tacit.data.rows import Design, row_norms
+from tacit.linear.losses import Logistic, Squared
+from tacit.linear.problem import Problem, Records, rounding_slack
 from tacit.protocol import Protocol
-from tacit.rows import Design, row_norms
 
 SECRET = 31415926.5
 few = settings(deadline=None, max_examples=60)

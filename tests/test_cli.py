@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import survey, tables
-from tacit.cli import main
-from tacit.files import load
-from tacit.guarantee import checksum
+from tacit.cli.main import main
+from tacit.data import tables
+from tacit.estimators.files import load
 from tacit.mechanisms import METHODS
+from tacit.privacy.guarantee import checksum
+from tacit.report import catalogue as survey
 
 SCHEMA = """
 missing = ["?"]
@@ -288,7 +289,7 @@ def test_survey_agrees_with_what_the_methods_say_of_themselves() -> None:
 def test_demo_writes_a_report(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit import demo
+    from tacit.report import demo
 
     small = demo.run(tasks=["diabetes"], methods=("auto", "output"), epsilons=(1.0, 3.0), repetitions=1, workers=1)
     monkeypatch.setattr(demo, "run", lambda **options: small)

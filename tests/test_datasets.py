@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from tacit import datasets
-from tacit.bounds import Number, Schema
-from tacit.rows import row_norms
+from tacit.data.rows import row_norms
+from tacit.schema.schema import Number, Schema
 
 # Rows, encoded columns and balance as the data sets' documentation states them.
 DOCUMENTED = {

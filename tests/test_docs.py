@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import cli, survey
+from tacit.cli import main as cli
 from tacit.mechanisms import METHODS
-from tacit.theorems import THEOREMS
+from tacit.privacy.theorems import THEOREMS
+from tacit.report import catalogue as survey
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

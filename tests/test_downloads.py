@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tacit import datasets
-from tacit.datasets import recipes, store
+from tacit.datasets import cache as store
+from tacit.datasets import recipes
 from tacit.datasets.download import DownloadError, Progress, download
 
 TEXT = b"1,5,1,1,1,2,?,3,1,1,2\n2,9,7,1,1,2,1,3,1,1,4\n"

@@ -18,9 +18,9 @@ from oracles import (
     stated_delta,
 )
 
-from tacit.losses import HuberHinge, Logistic, Squared
+from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.mechanisms import METHODS
-from tacit.noise import SeededSource
+from tacit.privacy.noise import SeededSource
 from tacit.types import ADJACENCIES
 
 CLIPS = (0.1, 1.0, 10.0, 100.0)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema, accounting, events
+from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema
 from tacit.checks import at_most
-from tacit.cli import main
-from tacit.events import PoissonGaussian
-from tacit.files import FORMAT, from_dict, guarantees, load, read_json, save
-from tacit.guarantee import EVENTS, Guarantee, checksum
+from tacit.cli.main import main
+from tacit.estimators.files import FORMAT, from_dict, guarantees, load, read_json, save
 from tacit.mechanisms import ObjectivePerturbation
+from tacit.privacy import accounting, events
+from tacit.privacy.events import PoissonGaussian
+from tacit.privacy.guarantee import EVENTS, Guarantee, checksum
 
 SCHEMA = {
     "columns": {"age": {"lower": 0, "upper": 99, "missing": True}, "job": {"values": ["clerk", "miner"]}},
@@ -293,7 +294,7 @@ def test_truncated_and_oversized_files_are_refused(tmp_path: Path, monkeypatch: 
         with pytest.raises(PrivacyError):
             load(path)
     path.write_bytes(whole)
-    monkeypatch.setattr("tacit.files.LARGEST", len(whole) - 1)
+    monkeypatch.setattr("tacit.estimators.files.LARGEST", len(whole) - 1)
     with pytest.raises(PrivacyError, match="larger than"):
         read_json(path)
 
@@ -418,7 +419,7 @@ def test_a_million_million_sampled_steps_are_priced_at_once() -> None:
 
 
 def test_a_file_that_would_be_too_large_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.files.LARGEST", 100)
+    monkeypatch.setattr("tacit.estimators.files.LARGEST", 100)
     with pytest.raises(ValueError, match="at most"):
         save(fitted("binary"), tmp_path / "model.json")
     assert not list(tmp_path.iterdir())

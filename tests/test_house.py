@@ -95,7 +95,7 @@ def test_randomness_has_one_door(room):
 
 def test_these_checks_can_fail():
     tree = ast.parse("""
-from tacit.fit import fit
+from tacit.training import fit
 from sklearn._loss import x
 from numpy import _core
 def calibrate(self, problem: Problem): ...

@@ -17,8 +17,8 @@ import pytest
 from oracles import count_violations, shape_violations
 from scipy import stats
 
-from tacit import normals
-from tacit.noise import SeededSource, SystemSource, choose, grid, longest, permutation
+from tacit.privacy import normals
+from tacit.privacy.noise import SeededSource, SystemSource, choose, grid, longest, permutation
 
 ENTRIES = 1 << 15
 RATIO = 2.0**24 * 1.37

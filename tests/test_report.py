@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Guarantee, LogisticRegression, demo, pictures
-from tacit.cli import main
-from tacit.report import (
+from tacit import Guarantee, LogisticRegression
+from tacit.cli.main import main
+from tacit.report import demo, pictures
+from tacit.report.page import (
     CURATOR,
     Accounts,
     Row,

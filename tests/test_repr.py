@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tacit import Schema, influence
-from tacit.audit.networks import Planted
+from tacit.audit.canaries import Planted
 from tacit.audit.pairs import Data, Pair
 from tacit.datasets import Dataset
-from tacit.demo import Task
-from tacit.losses import Logistic, Squared
+from tacit.linear.losses import Logistic, Squared
+from tacit.linear.problem import Problem, Records
 from tacit.mechanisms.moments import Sums
 from tacit.mechanisms.statistics import Moments
-from tacit.problem import Problem, Records
+from tacit.report.demo import Task
 
 CELL = 0.12345678
 ROWS = np.full((2, 3), CELL)

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tacit.bounds import Category, Number, Schema
-from tacit.cells import exact, key_of
-from tacit.tables import numbers, read_table
+from tacit.data.cells import exact, key_of
+from tacit.data.tables import numbers, read_table
+from tacit.schema.schema import Category, Number, Schema
 
 BIG = 2**53
 LISTED = (1, "2.5", "x", False, BIG + 1, BIG + 3, "007", "0.1", -3, "1e3")

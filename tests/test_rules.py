@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tacit import LinearRegression
-from tacit.losses import HuberHinge, Logistic, Squared
-from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, rules
+from tacit.linear.losses import HuberHinge, Logistic, Squared
+from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, defaults
 from tacit.types import Budget, Facts
 
 FACTS = Facts(5000, 11, 1, math.hypot(1.0, 0.5), Squared(), True, 0.5)
@@ -17,21 +17,21 @@ BUDGET = Budget(0.1, 1e-5)
 
 
 def test_the_precision_counts_adjacency_records_features_and_models():
-    value = rules.precision(BUDGET, FACTS)
-    assert value == pytest.approx(rules.mu(BUDGET) * 5000 / 22)
-    assert rules.precision(replace(BUDGET, adjacency="add-remove"), FACTS) == pytest.approx(2 * value)
-    assert rules.precision(BUDGET, replace(FACTS, records=15_000)) == pytest.approx(3 * value)
-    assert rules.precision(BUDGET, replace(FACTS, features=22)) == pytest.approx(value / 2)
-    assert rules.precision(BUDGET, replace(FACTS, outputs=4)) == pytest.approx(value / 2)
+    value = defaults.precision(BUDGET, FACTS)
+    assert value == pytest.approx(defaults.mu(BUDGET) * 5000 / 22)
+    assert defaults.precision(replace(BUDGET, adjacency="add-remove"), FACTS) == pytest.approx(2 * value)
+    assert defaults.precision(BUDGET, replace(FACTS, records=15_000)) == pytest.approx(3 * value)
+    assert defaults.precision(BUDGET, replace(FACTS, features=22)) == pytest.approx(value / 2)
+    assert defaults.precision(BUDGET, replace(FACTS, outputs=4)) == pytest.approx(value / 2)
 
 
 def test_the_clip_is_a_share_of_the_largest_residual_gradient():
     """It scales with the radius and the targets' half range, grows with the precision and ends at R B."""
-    clip = rules.regression_clip(BUDGET, FACTS)
+    clip = defaults.regression_clip(BUDGET, FACTS)
     assert clip == pytest.approx(0.03 * FACTS.radius)
-    assert rules.regression_clip(BUDGET, replace(FACTS, radius=7.0)) == pytest.approx(0.03 * 7.0)
-    assert rules.regression_clip(BUDGET, replace(FACTS, loss=Squared(5.0))) == pytest.approx(5 * clip)
-    clips = [rules.regression_clip(BUDGET, replace(FACTS, records=n)) for n in (1, 5000, 50_000, 10**6, 10**9)]
+    assert defaults.regression_clip(BUDGET, replace(FACTS, radius=7.0)) == pytest.approx(0.03 * 7.0)
+    assert defaults.regression_clip(BUDGET, replace(FACTS, loss=Squared(5.0))) == pytest.approx(5 * clip)
+    clips = [defaults.regression_clip(BUDGET, replace(FACTS, records=n)) for n in (1, 5000, 50_000, 10**6, 10**9)]
     assert clips == sorted(clips)
     assert clips[1] < clips[2] < clips[3]
     assert clips[-1] == pytest.approx(FACTS.radius)
@@ -39,7 +39,7 @@ def test_the_clip_is_a_share_of_the_largest_residual_gradient():
 
 def test_a_plan_takes_the_clip_unless_it_is_set():
     plan = GradientPerturbation().calibrate(BUDGET, FACTS, None, "proven")
-    assert plan.clip == rules.regression_clip(BUDGET, FACTS)
+    assert plan.clip == defaults.regression_clip(BUDGET, FACTS)
     assert plan.descent.average == "tail"
     assert GradientPerturbation(clip=0.5).calibrate(BUDGET, FACTS, None, "proven").clip == 0.5
     other = replace(FACTS, loss=Logistic())
@@ -48,7 +48,7 @@ def test_a_plan_takes_the_clip_unless_it_is_set():
 
 def test_noise_alone_moves_a_score_by_what_the_rule_says():
     """``t scale sqrt(d) / (sqrt(steps) n) R`` with t = sum of step sizes / (1 - momentum): 1.25 B, or 0.3 M B."""
-    for records, moved in ((5000, 1.25), (1000, 0.3 * rules.precision(BUDGET, replace(FACTS, records=1000)))):
+    for records, moved in ((5000, 1.25), (1000, 0.3 * defaults.precision(BUDGET, replace(FACTS, records=1000)))):
         plan = GradientPerturbation().calibrate(BUDGET, replace(FACTS, records=records), None, "proven")
         descent = plan.descent
         time = sum(descent.size(t) for t in range(descent.steps)) / (1 - descent.momentum)
@@ -64,7 +64,7 @@ def test_noise_alone_moves_a_score_by_what_the_rule_says():
 )  # fmt: skip
 def test_the_choice_at_a_few_points(records, features, epsilon, chosen):
     facts = replace(FACTS, records=records, features=features)
-    assert rules.prefer(Budget(epsilon, 1e-6), facts) == chosen
+    assert defaults.prefer(Budget(epsilon, 1e-6), facts) == chosen
 
 
 # --- what the default reaches; source and data are seeded, so these cannot fail by chance -----------------------------

@@ -10,11 +10,8 @@ from instances import random_problem
 from scipy import linalg
 
 from tacit import LogisticRegression, PrivacyError
-from tacit.losses import Logistic, Softmax
-from tacit.mechanisms import METHODS, GradientPerturbation
-from tacit.mechanisms.samplers import Poisson
-from tacit.noise import SeededSource
-from tacit.smoothing import (
+from tacit.linear.losses import Logistic, Softmax
+from tacit.linear.smoothing import (
     beta,
     beta_sum,
     coefficients,
@@ -26,7 +23,10 @@ from tacit.smoothing import (
     smooth,
     smooth_weights,
 )  # fmt: skip
-from tacit.solvers.descent import SECOND, TINY, Descent
+from tacit.linear.solvers.descent import SECOND, TINY, Descent
+from tacit.mechanisms import METHODS, GradientPerturbation
+from tacit.mechanisms.samplers import Poisson
+from tacit.privacy.noise import SeededSource
 from tacit.types import Budget, Facts
 
 SIGMAS = (0.0, 1e-6, 0.5, 1.0, 3.0, 10.0, 100.0)
@@ -242,7 +242,7 @@ def test_the_chain_is_clip_noise_smooth_moments_step(rng):
 
 
 def _noisy(plan, problem, weights, source):
-    from tacit.noise import add_gaussian
+    from tacit.privacy.noise import add_gaussian
 
     return add_gaussian(problem.clipped_gradient(weights, plan.clip), plan.scale, source) / plan.divisor
 

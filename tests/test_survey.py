@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tacit import survey
-from tacit.mechanisms import METHODS, PUBLISHED, PiDbdpErm
-from tacit.theorems import THEOREMS
+from tacit.mechanisms import METHODS
+from tacit.privacy.theorems import THEOREMS
+from tacit.published import PUBLISHED, PiDbdpErm
+from tacit.report import catalogue as survey
 
 
 def test_published_algorithms_have_a_block_of_their_own_with_their_status() -> None:

@@ -1,11 +1,11 @@
 """Tacit: learning from private data, with a guarantee that anyone can check."""
 
 from tacit._version import __version__
-from tacit.bounds import Schema
 from tacit.checks import PrivacyError
-from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
-from tacit.fit import RefutedWarning
-from tacit.guarantee import Guarantee, spent
+from tacit.estimators.linear import LinearRegression, LinearSVC, LogisticRegression
+from tacit.privacy.guarantee import Guarantee, spent
+from tacit.schema.schema import Schema
+from tacit.training import RefutedWarning
 from tacit.types import Budget
 
 __all__ = [

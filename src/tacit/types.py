@@ -68,7 +68,7 @@ class Loss(Protocol):
     def geometry(self) -> str:
         """Which slopes one record can have.
 
-        'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.curves`).
+        'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.privacy.curves`).
         """
 
     @property

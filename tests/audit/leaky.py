@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tacit.accounting import gaussian_mu
+from tacit.privacy.accounting import gaussian_mu
 
 MU = gaussian_mu(1.0, 1e-5)
 """The Gaussian mechanism of a claim of (1, 1e-5)."""

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.accounting import gaussian_delta, gaussian_mu
-from tacit.audit import bounds, onerun
+from tacit.audit import intervals as bounds
+from tacit.audit import onerun
+from tacit.privacy.accounting import gaussian_delta, gaussian_mu
 
 
 @pytest.mark.parametrize(("count", "trials"), [(0, 50), (1, 50), (7, 50), (49, 50), (50, 50), (300, 20_000)])

@@ -6,10 +6,10 @@ from scipy.optimize import linprog
 from scipy.special import ndtr
 from scipy.stats import binom, norm
 
-from tacit.accounting import gaussian_mu
 from tacit.audit import coins
 from tacit.audit.onerun import audit_one_run
 from tacit.audit.pairs import Data
+from tacit.privacy.accounting import gaussian_mu
 from tacit.types import Budget
 
 

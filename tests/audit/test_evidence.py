@@ -11,15 +11,15 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from papers.evidence import STUDIES, kang_2020a, kang_2020b_1, kang_2020b_2, kang_2023, load, markdown, runs
+from papers.evidence.exact import mixture_delta, mixture_epsilon, shift_epsilon
+from papers.evidence.runs import Setting
 from tacit import LogisticRegression
 from tacit.audit import evidence
-from tacit.audit.bounds import clopper_pearson
-from tacit.audit.evidence import STUDIES, kang_2020a, kang_2020b_1, kang_2020b_2, kang_2023, load, markdown, runs
-from tacit.audit.evidence.exact import mixture_delta, mixture_epsilon, shift_epsilon
-from tacit.audit.evidence.runs import Setting
-from tacit.fit import RefutedWarning
-from tacit.mechanisms import PiDbdpErm, PidpSgd, PublishedInput
-from tacit.noise import SeededSource
+from tacit.audit.intervals import clopper_pearson
+from tacit.privacy.noise import SeededSource
+from tacit.published import PiDbdpErm, PidpSgd, PublishedInput
+from tacit.training import RefutedWarning
 
 ALARM = 1e-6
 """False alarms of every statistical test here."""
@@ -324,7 +324,7 @@ def test_recording_writes_what_loading_reads(tmp_path, monkeypatch):
 
 
 def test_the_documentation_shows_the_recorded_evidence():
-    """Written by ``python -m tacit.audit.evidence --page > docs/audit-evidence.inc``."""
+    """Written by ``python -m papers.evidence --page > docs/audit-evidence.inc``."""
     page = Path(__file__).parents[2] / "docs" / "audit-evidence.inc"
     assert page.read_text(encoding="utf-8") == markdown()
 

@@ -6,14 +6,14 @@ import pytest
 import twins
 from oracles import objective_delta
 
-from tacit.accounting import gaussian_delta
 from tacit.audit import audit, library, planned
 from tacit.audit.exact import exact_delta, exact_epsilon, one_dimensional_pairs
 from tacit.audit.replay import replay
 from tacit.audit.subjects import Planned
 from tacit.checks import PrivacyError
-from tacit.losses import HuberHinge, Logistic, Squared
+from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.mechanisms import METHODS
+from tacit.privacy.accounting import gaussian_delta
 from tacit.types import ADJACENCIES, Budget
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from tacit.audit.many import batched, run_many
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.problem import Problem, Records
+from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import METHODS
-from tacit.noise import SeededSource
-from tacit.normals import Draws, draw
-from tacit.problem import Problem, Records
-from tacit.solvers.newton import Newton
+from tacit.privacy.noise import SeededSource
+from tacit.privacy.normals import Draws, draw
 from tacit.types import Budget
 
 LOSSES = {loss.name: loss for loss in (Logistic(), HuberHinge(), Squared(), Softmax(3))}
@@ -59,7 +59,7 @@ def taped(monkeypatch):
     def from_tape(source, count):
         return Draws(source.normals(count), {}) if hasattr(source, "normals") else draw(source, count)
 
-    monkeypatch.setattr("tacit.normals.draw", from_tape)
+    monkeypatch.setattr("tacit.privacy.normals.draw", from_tape)
 
 
 def problem_for(loss, n=24):

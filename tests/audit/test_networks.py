@@ -11,13 +11,13 @@ pytest.importorskip("torch", reason="audits of networks need PyTorch, install 't
 
 import torch
 
-from tacit import cli
-from tacit.accounting import gaussian_mu
-from tacit.audit import survey
-from tacit.audit.networks import audit_network, network, plant
+from tacit.audit import all_methods as survey
+from tacit.audit.canaries import audit_network, network, plant
 from tacit.audit.onerun import best_share, bound, guessed
+from tacit.cli import main as cli
 from tacit.nn import MLPClassifier, mlp_network
 from tacit.nn import train as trainer
+from tacit.privacy.accounting import gaussian_mu
 from tacit.types import Budget
 
 CLAIM = Budget(1.0, 1e-5)
@@ -170,7 +170,7 @@ class Missing:
             raise ImportError("no module named torch")
 
 sys.meta_path.insert(0, Missing())
-from tacit.cli import main
+from tacit.cli.main import main
 sys.exit(main(["audit", "mlp"]))
 """
     found = subprocess.run([sys.executable, "-c", blocked], check=False, capture_output=True, text=True)

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from tacit import cli
-from tacit.accounting import gaussian_mu
 from tacit.audit.onerun import audit_one_run
 from tacit.audit.pairs import Data
+from tacit.cli import main as cli
+from tacit.privacy.accounting import gaussian_mu
 from tacit.types import Budget
 
 CANARIES = 400
@@ -88,7 +88,7 @@ def test_command_audits_one_method(tmp_path, capsys):
 
 
 def test_command_writes_the_table(tmp_path, capsys, monkeypatch):
-    from tacit.audit import survey
+    from tacit.audit import all_methods as survey
 
     monkeypatch.setattr(survey, "METHODS", {"output-wu-2017": survey.METHODS["output-wu-2017"]})
     monkeypatch.setattr(survey, "available", lambda: False)  # networks: test_networks.py
@@ -102,6 +102,6 @@ def test_command_writes_the_table(tmp_path, capsys, monkeypatch):
 def test_command_says_what_is_missing(capsys):
     assert cli.main(["audit"]) == 2
     assert cli.main(["audit", "input-kang-2020"]) == 2
-    assert "python -m tacit.audit.evidence" in capsys.readouterr().err
+    assert "python -m papers.evidence" in capsys.readouterr().err
     assert cli.main(["audit", "nothing"]) == 2
     assert "Unknown method" in capsys.readouterr().err

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
-from tacit.accounting import gaussian_mu
 from tacit.audit import Batched, audit, audit_samplers, library
 from tacit.audit.betting import Wager, growth, project
+from tacit.privacy.accounting import gaussian_mu
 from tacit.types import Budget
 
 CLAIM, PAIR = Budget(1.0, 1e-5), library("replace-one")[0]

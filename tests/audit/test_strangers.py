@@ -229,7 +229,7 @@ def test_a_sound_mechanism_outside_the_family_is_accused_by_the_family_alone():
 
 
 def _gaussian(factor):
-    scale = factor * 2 / tacit.accounting.gaussian_mu(1.0, 1e-5)
+    scale = factor * 2 / tacit.privacy.accounting.gaussian_mu(1.0, 1e-5)
     return Batched(lambda X, y, rng, m: y @ X[:, :1] + scale * rng.standard_normal((m, 1)), "gaussian")
 
 

@@ -20,10 +20,10 @@ from oracles import (
     still_weights,
 )
 
-from tacit import accounting
-from tacit.losses import HuberHinge, Logistic, Squared
+from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.mechanisms import GradientPerturbation, Output, Poisson, SufficientStatistics, Svrg
-from tacit.noise import SeededSource, SystemSource, gaussian
+from tacit.privacy import accounting
+from tacit.privacy.noise import SeededSource, SystemSource, gaussian
 from tacit.types import Budget
 
 BUDGET = Budget(1.0, 1e-5)

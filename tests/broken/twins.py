@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.calibrate import smallest_scale
-from tacit.events import Gaussian, Objective, PoissonGaussian, Sensitivity
 from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics
 from tacit.mechanisms.samplers import Poisson
-from tacit.noise import add_gaussian, gaussian
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity
+from tacit.privacy.noise import add_gaussian, gaussian
 from tacit.types import Budget, Solution
 
 
@@ -93,7 +93,7 @@ class PartlySilentPlan:
     base: object
 
     def run(self, problem, source):
-        import tacit.noise as door
+        import tacit.privacy.noise as door
 
         whole = door.gaussian_steps
 

@@ -10,9 +10,9 @@ import pytest
 from dp_accounting import pld, rdp
 from scipy import integrate, special
 
-from tacit import accounting, curves, tails
 from tacit.checks import PrivacyError
-from tacit.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
+from tacit.privacy import accounting, curves, tails
+from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
 from tacit.types import ADJACENCIES
 
 mpmath.mp.dps = 50

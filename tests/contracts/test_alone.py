@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
-from tacit.problem import Problem, Records, block_rows
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.problem import Problem, Records, block_rows
 
 WIDTHS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 1000, 4097, 8191, 8192, 8193, 9000]
 FORMS = {

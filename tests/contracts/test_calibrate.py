@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from tacit import accounting, calibrate
-from tacit.calibrate import fits, smallest_scale
 from tacit.checks import PrivacyError
-from tacit.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere
+from tacit.privacy import accounting, calibrate
+from tacit.privacy.calibrate import fits, smallest_scale
+from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere
 from tacit.types import Budget
 
 ONE = Sensitivity(1.0, 2.0)

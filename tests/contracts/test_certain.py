@@ -15,15 +15,22 @@ from scipy import sparse
 
 from tacit import LinearSVC, LogisticRegression
 from tacit.checks import PrivacyError
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
-from tacit.mechanisms import ObjectivePerturbation, Output, rules
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.problem import Problem, Records
+from tacit.linear.solvers import certain
+from tacit.linear.solvers.accelerated import (
+    Accelerated,
+    _descend,
+    largest_condition,
+    passes_bound,
+    reduction,
+    steps_bound,
+)
+from tacit.linear.solvers.centre import UNIT, Centre, gradient_rounding, relative_rounding
+from tacit.linear.solvers.certain import check_certifiable, least_regularization, solve, solve_columns, solver_slack
+from tacit.linear.solvers.searched import Searched, coupled_hessian
+from tacit.mechanisms import ObjectivePerturbation, Output, defaults
 from tacit.mechanisms.output import Minimum, certified
-from tacit.problem import Problem, Records
-from tacit.solvers import certain
-from tacit.solvers.accelerated import Accelerated, _descend, largest_condition, passes_bound, reduction, steps_bound
-from tacit.solvers.centre import UNIT, Centre, gradient_rounding, relative_rounding
-from tacit.solvers.certain import check_certifiable, least_regularization, solve, solve_columns, solver_slack
-from tacit.solvers.searched import Searched, coupled_hessian
 from tacit.types import Budget, Facts
 
 # --- changes of slopes --------------------------------------------------------------------------------------------
@@ -357,8 +364,8 @@ def test_what_the_rules_choose_is_admitted(loss, noise):
     for n, d, epsilon in sizes:
         facts = Facts(n, d, outputs_of(loss), 1.118, loss, True, 0.5)
         budget = Budget(epsilon, 0.0 if noise == "sphere" else 1e-6)
-        check_certifiable(facts, rules.output_strength(budget, facts, noise))
-        check_certifiable(facts, rules.objective_strength(budget, facts, noise))
+        check_certifiable(facts, defaults.output_strength(budget, facts, noise))
+        check_certifiable(facts, defaults.objective_strength(budget, facts, noise))
 
 
 @pytest.mark.parametrize("margin", [-1.0, 32.1, 1000.0, math.inf, math.nan])

@@ -9,9 +9,9 @@ import pytest
 from scipy import fft
 from scipy.special import ndtr
 
-from tacit.composition import Composition
-from tacit.privacy_loss import Masses, Release, discretise
-from tacit.rounding import U
+from tacit.privacy.composition import Composition
+from tacit.privacy.privacy_loss import Masses, Release, discretise
+from tacit.privacy.rounding import U
 
 mpmath.mp.dps = 40
 

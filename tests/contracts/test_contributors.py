@@ -8,12 +8,12 @@ import pytest
 from instances import MAIN_LOSSES, label, outputs_of, random_problem
 from oracles import CENTRAL, budget_for
 
-from tacit import accounting
-from tacit.events import Shuffled
-from tacit.fit import prepare
-from tacit.guarantee import Guarantee
 from tacit.mechanisms import METHODS
-from tacit.noise import SeededSource, SystemSource
+from tacit.privacy import accounting
+from tacit.privacy.events import Shuffled
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.noise import SeededSource, SystemSource
+from tacit.training import prepare
 from tacit.types import Facts
 
 DELTA = 1e-5

@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit import curves
-from tacit.events import Objective
+from tacit.privacy import curves
+from tacit.privacy.events import Objective
 from tacit.types import ADJACENCIES
 
 RATIO = 0.3

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tacit import events
-from tacit.events import (
+from tacit.privacy import events
+from tacit.privacy.events import (
     Claimed,
     Gaussian,
     InputMinimum,

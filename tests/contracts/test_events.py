@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit import PrivacyError, accounting
-from tacit.events import (
+from tacit import PrivacyError
+from tacit.privacy import accounting
+from tacit.privacy.events import (
     COUNT,
     Claimed,
     Gaussian,
@@ -22,7 +23,7 @@ from tacit.events import (
     from_dict,
     to_dict,
 )
-from tacit.shuffle import shuffled_approximate_delta
+from tacit.privacy.shuffle import shuffled_approximate_delta
 
 MOVED = Sensitivity(1.0, 2.0)
 HONEST = [

@@ -12,11 +12,9 @@ import pytest
 from instances import MAIN_LOSSES, label, outputs_of, random_problem
 from oracles import CENTRAL, REPLACE_ONLY, budget_for, covers, door
 
-from tacit import PrivacyError, accounting
-from tacit.events import Gaussian, PoissonGaussian, SubsetGaussian
-from tacit.fit import RefutedWarning, fit, prepare
-from tacit.guarantee import Guarantee, checksum, spent
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit import PrivacyError
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import (
     METHODS,
     GradientPerturbation,
@@ -27,8 +25,11 @@ from tacit.mechanisms import (
     Svrg,
     choose_method,
 )
-from tacit.noise import GRID_BITS, SeededSource, SystemSource
-from tacit.solvers.newton import Newton
+from tacit.privacy import accounting
+from tacit.privacy.events import Gaussian, PoissonGaussian, SubsetGaussian
+from tacit.privacy.guarantee import Guarantee, checksum, spent
+from tacit.privacy.noise import GRID_BITS, SeededSource, SystemSource
+from tacit.training import RefutedWarning, fit, prepare
 from tacit.types import ADJACENCIES, Budget, Facts
 
 EPSILONS = (0.05, 0.1, 1.0, 3.0, 10.0)

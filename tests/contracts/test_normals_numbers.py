@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit import normals
-from tacit.noise import SeededSource
-from tacit.normals import BITS, FACTOR, Draws, _Interval
+from tacit.privacy import normals
+from tacit.privacy.noise import SeededSource
+from tacit.privacy.normals import BITS, FACTOR, Draws, _Interval
 
 TABLE = normals._TABLE
 

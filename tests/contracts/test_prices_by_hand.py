@@ -6,10 +6,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit import accounting
-from tacit.curves import gaussian_delta, input_convexity, input_delta, input_row
-from tacit.events import InputMinimum, Objective, Sensitivity, Sphere
-from tacit.shuffle import price_of_local_delta, shuffled_approximate_delta, shuffled_delta, shuffled_epsilon_closed_form
+from tacit.privacy import accounting
+from tacit.privacy.curves import gaussian_delta, input_convexity, input_delta, input_row
+from tacit.privacy.events import InputMinimum, Objective, Sensitivity, Sphere
+from tacit.privacy.shuffle import (
+    price_of_local_delta,
+    shuffled_approximate_delta,
+    shuffled_delta,
+    shuffled_epsilon_closed_form,
+)
 
 
 def collection(**changes):

@@ -9,10 +9,10 @@ from instances import LOSSES, MAIN_LOSSES, label, outputs_of, random_problem, ra
 from oracles import problem_of
 from scipy import sparse
 
-import tacit.problem
-from tacit.losses import HuberHinge, Logistic, Squared
-from tacit.problem import Problem, Records, largest_weight, minimum_reach, rounding_slack, steps_slack
-from tacit.solvers.newton import Newton
+import tacit.linear.problem
+from tacit.linear.losses import HuberHinge, Logistic, Squared
+from tacit.linear.problem import Problem, Records, largest_weight, minimum_reach, rounding_slack, steps_slack
+from tacit.linear.solvers.newton import Newton
 
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=label)
 
@@ -89,7 +89,7 @@ def test_blocks_equal_one_block(loss, thin, rng, monkeypatch):
         problem = Problem(Records.build(matrix, records.targets, 1.0, 0.5), loss, problem.outputs)
     weights = random_weights(problem, rng)
     whole = problem.gradient(weights), problem.value(weights), problem.clipped_gradient(weights, 0.3)
-    monkeypatch.setattr(tacit.problem, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(tacit.linear.problem, "BLOCK_NUMBERS", 1)
     assert len(list(problem.records.blocks())) == 8, "64 rows a block at least"
     parts = problem.gradient(weights), problem.value(weights), problem.clipped_gradient(weights, 0.3)
     for one, many in zip(whole, parts, strict=True):
@@ -158,7 +158,7 @@ def test_independent_models_are_clipped_one_by_one(outputs, rng):
 
 @pytest.mark.parametrize("loss", MAIN_LOSSES, ids=label)
 def test_order_of_rows_matters_less_than_the_slack(loss, rng, monkeypatch):
-    monkeypatch.setattr(tacit.problem, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(tacit.linear.problem, "BLOCK_NUMBERS", 1)
     problem = random_problem(loss, rng, n=2000, d=3)
     weights = random_weights(problem, rng)
     order = rng.permutation(2000)

@@ -6,9 +6,9 @@ import math
 import mpmath
 import pytest
 
-from tacit import accounting, curves
 from tacit.checks import PrivacyError
-from tacit.events import Claimed, Gaussian, Objective, Sensitivity, Sphere
+from tacit.privacy import accounting, curves
+from tacit.privacy.events import Claimed, Gaussian, Objective, Sensitivity, Sphere
 from tacit.types import ADJACENCIES
 
 SPHERE = Sphere(Sensitivity(1.0, 3.0), 4.0)

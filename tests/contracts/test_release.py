@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit import normals
-from tacit.noise import (
+from tacit.privacy import normals
+from tacit.privacy.noise import (
     GRID_BITS,
     SeededSource,
     add_gaussian,

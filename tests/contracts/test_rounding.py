@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tacit.rounding import SMALL, U, below, up
+from tacit.privacy.rounding import SMALL, U, below, up
 
 
 def test_numbers_are_rounded_up_by_more_than_eight_library_calls_lose():

@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit import accounting, shuffle
-from tacit.events import Shuffled
-from tacit.shuffle import shuffled_approximate_delta, shuffled_delta
+from tacit.privacy import accounting, shuffle
+from tacit.privacy.events import Shuffled
+from tacit.privacy.shuffle import shuffled_approximate_delta, shuffled_delta
 
 
 def test_a_shuffled_price_falls_with_epsilon_though_its_bound_rises():

@@ -10,13 +10,13 @@ from instances import LOSSES, MAIN_LOSSES, label, random_problem, random_weights
 from oracles import problem_of
 from scipy import sparse
 
-import tacit.solvers.newton
-from tacit.losses import HuberHinge, Logistic
+import tacit.linear.solvers.newton
+from tacit.linear.losses import HuberHinge, Logistic
+from tacit.linear.problem import Problem, Records, largest_weight, rounding_slack
+from tacit.linear.solvers.descent import Descent
+from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import METHODS
-from tacit.noise import SeededSource
-from tacit.problem import Problem, Records, largest_weight, rounding_slack
-from tacit.solvers.descent import Descent
-from tacit.solvers.newton import Newton
+from tacit.privacy.noise import SeededSource
 from tacit.types import Budget
 
 STRENGTHS = (1e-6, 1e-2, 1.0, 1e6)
@@ -80,7 +80,7 @@ def test_conjugate_gradients_find_the_same_point(loss, rng, monkeypatch):
     problem = replace(random_problem(loss, rng, n=60, d=5), regularization=0.5)
     tau = 1e-10 * problem.facts.gradient
     usual = Newton(tau).solve(problem)
-    monkeypatch.setattr(tacit.solvers.newton, "DENSE_FEATURES", 1)
+    monkeypatch.setattr(tacit.linear.solvers.newton, "DENSE_FEATURES", 1)
     other = Newton(tau).solve(problem)
     np.testing.assert_allclose(other.weights, usual.weights, atol=1e-7)
     assert other.gap <= 1.01 * tau + 1e-10

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tacit.sources import SeededSource, SystemSource, choose, permutation, uniform
+from tacit.privacy.sources import SeededSource, SystemSource, choose, permutation, uniform
 
 
 class Given:

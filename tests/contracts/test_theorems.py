@@ -10,28 +10,25 @@ import pytest
 from instances import MAIN_LOSSES, outputs_of
 
 from tacit import PrivacyError
-from tacit.events import Claimed, Gaussian, Sensitivity
-from tacit.fit import prepare
-from tacit.guarantee import Guarantee
-from tacit.losses import Logistic
+from tacit.linear.losses import Logistic
 from tacit.mechanisms import (
     METHODS,
-    PUBLISHED,
     Disjoint,
     Everyone,
     GradientPerturbation,
     LocalPerturbation,
     ObjectivePerturbation,
     Output,
-    PiDbdpErm,
-    PidpSgd,
     Poisson,
-    PublishedInput,
     Subset,
     Svrg,
     choose_method,
 )
-from tacit.theorems import MODEL, RECORD, THEOREMS
+from tacit.privacy.events import Claimed, Gaussian, Sensitivity
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.theorems import MODEL, RECORD, THEOREMS
+from tacit.published import PUBLISHED, PiDbdpErm, PidpSgd, PublishedInput
+from tacit.training import prepare
 from tacit.types import ADJACENCIES, Budget, Facts
 
 NETWORKS = {"input-perturbation"}

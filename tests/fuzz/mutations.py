@@ -17,12 +17,13 @@ from pathlib import Path
 import mpmath
 from fuzz.subjects import Subject
 
-from tacit import PrivacyError, network_file
-from tacit.events import Gaussian, Response, Sphere
-from tacit.files import from_dict, stated
-from tacit.guarantee import checksum
+from tacit import PrivacyError
+from tacit.estimators import network_file
+from tacit.estimators.files import from_dict, stated
+from tacit.privacy.events import Gaussian, Response, Sphere
+from tacit.privacy.guarantee import checksum
+from tacit.privacy.theorems import THEOREMS
 from tacit.reading import parse
-from tacit.theorems import THEOREMS
 
 ABSURD = (
     10**400, 10**30, 10**12, 10**9, 2**63, -(2**64), -1, 0, 1, 2, 3, 0.0, -0.0, 1e-320, 1e-308, 1e308, 1e999, -1e999,

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit import LinearRegression, LinearSVC, LogisticRegression, Schema, network_file
-from tacit.files import from_dict, save
-from tacit.fit import prepare
-from tacit.losses import Logistic, Squared
+from tacit import LinearRegression, LinearSVC, LogisticRegression, Schema
+from tacit.estimators import network_file
+from tacit.estimators.files import from_dict, save
+from tacit.linear.losses import Logistic, Squared
 from tacit.mechanisms import METHODS, GradientPerturbation, Poisson, Subset, Svrg, choose_method
+from tacit.training import prepare
 from tacit.types import Budget, Facts
 
 SCHEMA = {"columns": {"a": {"lower": 0, "upper": 9}, "b": {"values": ["x", "y"]}}}

@@ -7,7 +7,7 @@ import pytest
 from fuzz.mutations import exact_delta, mutated, outcome, packed, resealed
 from fuzz.subjects import everything
 
-from tacit.events import Gaussian, Sensitivity
+from tacit.privacy.events import Gaussian, Sensitivity
 
 
 @pytest.fixture(scope="module")

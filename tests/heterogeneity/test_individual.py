@@ -14,12 +14,13 @@ from oracles import FALSE_ALARM, problem_of, record, replay
 from scipy import sparse, stats
 
 import tacit.mechanisms.individual as module
-from tacit import LogisticRegression, accounting
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit import LogisticRegression
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import GradientPerturbation, Individual
 from tacit.mechanisms.individual import Account
-from tacit.noise import SeededSource
-from tacit.problem import Problem, Records
+from tacit.privacy import accounting
+from tacit.privacy.noise import SeededSource
 from tacit.types import ADJACENCIES, Budget
 
 RULES = ("ration", "leave")

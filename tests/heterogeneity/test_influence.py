@@ -11,9 +11,9 @@ from scipy import sparse
 
 from tacit import datasets
 from tacit.influence import Influence, error_bound, influence_of
-from tacit.losses import Logistic, Softmax, Squared
-from tacit.problem import Problem, Records
-from tacit.solvers.newton import Newton
+from tacit.linear.losses import Logistic, Softmax, Squared
+from tacit.linear.problem import Problem, Records
+from tacit.linear.solvers.newton import Newton
 
 
 def regression_data(rng, n=300, d=4):

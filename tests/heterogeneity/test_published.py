@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from oracles import problem_of
 
-from tacit import Guarantee, LogisticRegression, PrivacyError, RefutedWarning, accounting, spent
-from tacit.events import Claimed, from_dict, to_dict
-from tacit.losses import Logistic
-from tacit.mechanisms import METHODS, PUBLISHED, PiDbdpErm, PidpSgd
-from tacit.mechanisms.heterogeneous import _passed_on
-from tacit.noise import SeededSource
+from tacit import Guarantee, LogisticRegression, PrivacyError, RefutedWarning, spent
+from tacit.linear.losses import Logistic
+from tacit.mechanisms import METHODS
+from tacit.privacy import accounting
+from tacit.privacy.events import Claimed, from_dict, to_dict
+from tacit.privacy.noise import SeededSource
+from tacit.published import PUBLISHED, PiDbdpErm, PidpSgd
+from tacit.published.heterogeneous import _passed_on
 from tacit.types import Budget
 
 MECHANISMS = [PidpSgd(1.0, 1.0, local=20), PiDbdpErm(1.0, steps=100)]

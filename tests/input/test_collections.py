@@ -12,16 +12,18 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit import LinearRegression, PrivacyError, accounting
-from tacit.bounds import Target
-from tacit.curves import input_convexity, input_delta
-from tacit.events import Gaussian, Sensitivity, from_dict, to_dict
+from tacit import LinearRegression, PrivacyError
 from tacit.mechanisms import InputPerturbation, input_plan
 from tacit.mechanisms.input import BEYOND, honest_among
-from tacit.noise import SeededSource
-from tacit.protocol import Database, Protocol, Submission, Submissions, training
+from tacit.privacy import accounting
+from tacit.privacy.curves import input_convexity, input_delta
+from tacit.privacy.events import Gaussian, Sensitivity, from_dict, to_dict
+from tacit.privacy.noise import SeededSource
+from tacit.protocol import Database, Protocol, Submission, Submissions
 from tacit.protocol import database as words
+from tacit.protocol import trainings as training
 from tacit.protocol.blocks import within
+from tacit.schema.schema import Target
 
 NUMBER = Target("y", lower=-1, upper=1)
 
@@ -130,7 +132,7 @@ def test_impossible_fractions_are_named(honest):
         protocol_for(honest=honest)
 
 
-@pytest.mark.filterwarnings("ignore::tacit.fit.RefutedWarning")  # the paper's claim is only a claim
+@pytest.mark.filterwarnings("ignore::tacit.training.RefutedWarning")  # the paper's claim is only a claim
 def test_the_published_noise_counts_on_everyone():
     assert protocol_for(calibration="paper").numbers.honest == 1.0
     with pytest.raises(PrivacyError, match="counts on everyone"):

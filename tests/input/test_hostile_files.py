@@ -5,9 +5,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from tacit.bounds import Target
 from tacit.protocol import Database, Protocol, submission
 from tacit.protocol import database as words
+from tacit.schema.schema import Target
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

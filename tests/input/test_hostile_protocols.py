@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tacit import PrivacyError
-from tacit.bounds import FARTHEST, Number, Schema, Target
-from tacit.guarantee import checksum
-from tacit.noise import SeededSource
+from tacit.privacy.guarantee import checksum
+from tacit.privacy.noise import SeededSource
 from tacit.protocol import Protocol
-from tacit.protocol.protocol import LARGEST_FILE, _targets
+from tacit.protocol.agreement import LARGEST_FILE, _targets
+from tacit.schema.schema import FARTHEST, Number, Schema, Target
 
 WIDE = [(1e308, 1.7e308), (-1.7e308, 1.7e308), (0, 10**400), (-(10**400), 0)]
 NARROW = [(0, 5e-324), (1e16, 1e16 + 2), (-1e16 - 2, -1e16), (1.0, 1.0 + 1e-10), (0, 1e-200)]

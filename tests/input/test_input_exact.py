@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tacit import accounting
-from tacit.accounting import chi_delta, gaussian_delta, input_convexity, input_delta, input_row
-from tacit.events import Gaussian, InputMinimum, Sensitivity
 from tacit.mechanisms.input import InputNumbers, record_epsilon
 from tacit.mechanisms.input_plan import Setting, corollary_1, proven, published
 from tacit.mechanisms.surrogates import Surrogate
-from tacit.noise import SeededSource
+from tacit.privacy import accounting
+from tacit.privacy.accounting import chi_delta, gaussian_delta, input_convexity, input_delta, input_row
+from tacit.privacy.events import Gaussian, InputMinimum, Sensitivity
+from tacit.privacy.noise import SeededSource
 from tacit.types import Budget
 
 

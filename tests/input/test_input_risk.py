@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms.input_plan import Setting, proven, published
 from tacit.mechanisms.moments import Sums, gram
 from tacit.mechanisms.surrogates import Surrogate
-from tacit.noise import SeededSource
+from tacit.privacy.noise import SeededSource
 from tacit.protocol.expect import Published, balance, draw, excess_bound, noisy_second, risk, simulate, synthetic
-from tacit.solvers.ball import minimise
 from tacit.types import Budget
 
 BUDGET = Budget(1.0, 0.01)

@@ -6,13 +6,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit.bounds import Target
+from tacit.linear.solvers.ball import BallSolution, minimise
 from tacit.mechanisms import input_solve
 from tacit.mechanisms.input_solve import Quadratic
 from tacit.mechanisms.moments import Sums
-from tacit.noise import SeededSource
+from tacit.privacy.noise import SeededSource
 from tacit.protocol import Protocol
-from tacit.solvers.ball import BallSolution, minimise
+from tacit.schema.schema import Target
 
 
 def numbers_for(cohort=2000, columns=3, **more):

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom, norm
 
-from tacit import LinearSVC, LogisticRegression, PrivacyError, accounting
-from tacit.events import Gaussian, Response, Sensitivity, Shuffled
-from tacit.fit import RefutedWarning
-from tacit.losses import Logistic
-from tacit.mechanisms import DuchiSgd, LocalPerturbation, PublishedInput
+from tacit import LinearSVC, LogisticRegression, PrivacyError
+from tacit.linear.losses import Logistic
+from tacit.linear.problem import Problem, Records
+from tacit.mechanisms import DuchiSgd, LocalPerturbation
 from tacit.mechanisms.local import MOST, ball_mechanism, ball_size, lie
-from tacit.noise import SeededSource, choose
-from tacit.problem import Problem, Records
-from tacit.shuffle import shuffled_approximate_delta, shuffled_delta, shuffled_epsilon_closed_form
+from tacit.privacy import accounting
+from tacit.privacy.events import Gaussian, Response, Sensitivity, Shuffled
+from tacit.privacy.noise import SeededSource, choose
+from tacit.privacy.shuffle import shuffled_approximate_delta, shuffled_delta, shuffled_epsilon_closed_form
+from tacit.published import PublishedInput
+from tacit.training import RefutedWarning
 from tacit.types import Budget
 
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import PrivacyError
-from tacit.bounds import Target
 from tacit.mechanisms.moments import Sums
 from tacit.protocol import Database, Protocol
 from tacit.protocol import database as words
+from tacit.schema.schema import Target
 
 SIZE = 12
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tacit import LinearRegression, LogisticRegression, PrivacyError
-from tacit.bounds import Category, Number, Schema, Target
 from tacit.mechanisms import InputPerturbation
 from tacit.mechanisms.moments import Sums
-from tacit.noise import SeededSource
+from tacit.privacy.noise import SeededSource
 from tacit.protocol import Database, Protocol, Submission
 from tacit.protocol import database as words
+from tacit.schema.schema import Category, Number, Schema, Target
 
 NUMBER = Target("y", lower=-1, upper=1)
 LABEL = Target("y", classes=(0, 1))
@@ -47,7 +47,7 @@ def test_protocol_round_trip_and_fingerprint():
     data["numbers"]["cross_scale"] *= 0.5
     with pytest.raises(PrivacyError, match="changed"):
         Protocol.from_json(json.dumps(data))
-    from tacit.guarantee import checksum
+    from tacit.privacy.guarantee import checksum
 
     data["fingerprint"] = checksum({k: v for k, v in data.items() if k != "fingerprint"})[:32]
     with pytest.warns(match="CLAIMED"), pytest.raises(PrivacyError, match="more than the stated"):
@@ -57,7 +57,7 @@ def test_protocol_round_trip_and_fingerprint():
             Protocol.from_json(text)
 
 
-@pytest.mark.filterwarnings("ignore::tacit.fit.RefutedWarning")  # the paper's claim is neither
+@pytest.mark.filterwarnings("ignore::tacit.training.RefutedWarning")  # the paper's claim is neither
 def test_a_protocol_says_what_it_will_guarantee():
     protocol = protocol_for(record_epsilon=20.0)
     assert protocol.guarantee().verify() <= 2.0
@@ -68,7 +68,7 @@ def test_a_protocol_says_what_it_will_guarantee():
     assert published.record_guarantee().status == "proven"
 
 
-@pytest.mark.filterwarnings("ignore::tacit.fit.RefutedWarning")  # the paper's claim is neither
+@pytest.mark.filterwarnings("ignore::tacit.training.RefutedWarning")  # the paper's claim is neither
 @pytest.mark.parametrize("kind", ["regression", "classification"])
 @pytest.mark.parametrize("calibration", ["proven", "paper"])
 def test_three_parties_give_what_one_process_gives(people, kind, calibration):
@@ -325,7 +325,7 @@ def test_needs_are_said():
 
 
 def test_command_line(tmp_path, capsys, monkeypatch):
-    from tacit.cli import main
+    from tacit.cli.main import main
 
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

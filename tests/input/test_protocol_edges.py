@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from tacit import LogisticRegression, PrivacyError, files
-from tacit.bounds import Category, Number, Schema, Target
-from tacit.cli import main
-from tacit.guarantee import checksum
+from tacit import LogisticRegression, PrivacyError
+from tacit.cli.main import main
+from tacit.estimators import files
+from tacit.privacy.guarantee import checksum
 from tacit.protocol import Database, Protocol
+from tacit.protocol import agreement as module
 from tacit.protocol import database as words
-from tacit.protocol import protocol as module
+from tacit.schema.schema import Category, Number, Schema, Target
 
 AGE, PAY = Number("age", 0, 100), Number("pay", 0, 1e5)
 NUMBER = Target("y", lower=-1, upper=1)

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit import PrivacyError, files, spent
-from tacit.bounds import Target
-from tacit.noise import SeededSource, SystemSource
-from tacit.protocol import Database, Protocol, training
+from tacit import PrivacyError, spent
+from tacit.estimators import files
+from tacit.privacy.noise import SeededSource, SystemSource
+from tacit.protocol import Database, Protocol
+from tacit.protocol import trainings as training
+from tacit.schema.schema import Target
 
 NUMBER = Target("y", lower=-1, upper=1)
 
@@ -228,7 +230,7 @@ def test_a_refused_merge_marks_nothing(people, tmp_path):
     assert not two.trained
 
 
-@pytest.mark.filterwarnings("ignore::tacit.fit.RefutedWarning")  # the paper's claim is only a claim
+@pytest.mark.filterwarnings("ignore::tacit.training.RefutedWarning")  # the paper's claim is only a claim
 @pytest.mark.parametrize("calibration", ["proven", "paper"])
 def test_spent_refuses_two_models_of_one_protocol(people, calibration):
     protocol, other = (protocol_for(calibration=calibration, purpose=word) for word in ("one", "two"))

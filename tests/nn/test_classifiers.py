@@ -13,11 +13,11 @@ from sklearn.base import clone
 from torch import nn
 
 from tacit import Guarantee, PrivacyError
-from tacit.events import PoissonGaussian
-from tacit.guarantee import checksum
 from tacit.nn import CNNClassifier, MLPClassifier, cifar_network, load, mlp_network, mnist_network, save
 from tacit.nn.train import clipped_sum, plan
-from tacit.noise import choose
+from tacit.privacy.events import PoissonGaussian
+from tacit.privacy.guarantee import checksum
+from tacit.privacy.noise import choose
 from tacit.types import Budget
 
 
@@ -102,7 +102,7 @@ def test_training_is_in_double_precision(rng, monkeypatch):
 def test_the_plan_spends_the_budget_and_no_more(adjacency):
     budget = Budget(1.0, 1e-5, adjacency)
     recipe = plan(budget, 10_000, 500, 0.05, 100, 1.0)
-    from tacit import accounting
+    from tacit.privacy import accounting
 
     price = accounting.epsilon(recipe.released(), 1e-5, adjacency)
     assert 0.99 <= price <= 1.0

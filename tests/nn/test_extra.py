@@ -19,7 +19,7 @@ class Missing:
             raise ImportError("no module named torch")
 
 sys.meta_path.insert(0, Missing())
-import tacit, tacit.cli, tacit.mechanisms
+import tacit, tacit.cli.main, tacit.mechanisms
 """
 """A Python without PyTorch, and the core in it."""
 

@@ -12,8 +12,8 @@ from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from tacit.linear.smoothing import smooth as smooth_array
 from tacit.nn import mnist_network, smooth, smooth_tensor
-from tacit.smoothing import smooth as smooth_array
 
 # Opacus warns that its noise is not from a secure generator, and that hooks on inputs without gradients do not fire.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -8,10 +8,11 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from tacit import PrivacyError, network_file
-from tacit.cli import main
-from tacit.guarantee import checksum
+from tacit import PrivacyError
+from tacit.cli.main import main
+from tacit.estimators import network_file
 from tacit.nn import MLPClassifier, load, save
+from tacit.privacy.guarantee import checksum
 
 
 def fitted(epsilon, **settings):
@@ -175,11 +176,11 @@ def test_headers_that_lie_are_refused(path):
 def test_a_file_is_written_whole_or_not_at_all(private, tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError):
         save(private, tmp_path / "absent" / "net.safetensors")
-    monkeypatch.setattr("tacit.nn.files.LARGEST", 100)
+    monkeypatch.setattr("tacit.nn.saving.LARGEST", 100)
     with pytest.raises(ValueError, match="at most"):
         save(private, tmp_path / "net.safetensors")
     assert not list(tmp_path.iterdir())
-    monkeypatch.setattr("tacit.network_file.LARGEST", 100)
+    monkeypatch.setattr("tacit.estimators.network_file.LARGEST", 100)
     (tmp_path / "net.safetensors").write_bytes(b"\0" * 101)
     with pytest.raises(PrivacyError, match="larger than"):
         load(tmp_path / "net.safetensors")

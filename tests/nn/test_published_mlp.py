@@ -14,12 +14,13 @@ from torch.nn.utils import parameters_to_vector
 
 from tacit import Guarantee, PrivacyError, RefutedWarning, spent
 from tacit.influence.network import NetworkInfluence
-from tacit.mechanisms import PidpSgd
-from tacit.nn import MLPClassifier, PublishedMLPClassifier, mlp_network, runs
-from tacit.nn.curvature import InverseHessian
-from tacit.nn.perceptron import Perceptron
-from tacit.nn.published import METHODS, NetworkLoss
-from tacit.noise import SeededSource
+from tacit.nn import MLPClassifier, PublishedMLPClassifier, mlp_network
+from tacit.privacy.noise import SeededSource
+from tacit.published import PidpSgd
+from tacit.published import runs
+from tacit.published.curvature import InverseHessian
+from tacit.published.networks import METHODS, NetworkLoss
+from tacit.published.perceptron import Perceptron
 from tacit.types import Budget, Facts
 
 ALARM = 1e-6
@@ -231,7 +232,7 @@ def test_blocks_do_not_change_a_decision(rng, monkeypatch):
     own = 0.5 * plan.ratio * plan.threshold * rng.uniform(-1.0, 1.0, size=(30, 50))
     own[::3, 47] = plan.threshold
     whole = runs._small(own, plan, SeededSource(1))
-    monkeypatch.setattr("tacit.nn.runs.BLOCK", 7)
+    monkeypatch.setattr("tacit.published.runs.BLOCK", 7)
     assert np.array_equal(runs._small(own, plan, SeededSource(1)), whole)
     assert np.array_equal(whole, np.arange(30) % 3 != 0)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import data
 import shared
-from tacit.reproduce.figure import Figure, Finding, Paper, mean_of, panels
+from papers.engine.figure import Figure, Finding, Paper, mean_of, panels
 
 HERE = Path(__file__).parent
 
@@ -69,7 +69,7 @@ import warnings
 
 import data
 from tacit import RefutedWarning
-from tacit.reproduce.figure import Figure, Finding, Line, Panel, Paper, Table
+from papers.engine.figure import Figure, Finding, Line, Panel, Paper, Table
 
 
 def cells(size):
@@ -137,7 +137,7 @@ def write(folder: Path) -> Path:
 
 def command(experiments: Path, out: Path, *words: str) -> subprocess.CompletedProcess:
     """``tacit reproduce`` in a process of its own. It ends when all processes that share its output have ended."""
-    program = "import sys; from tacit.cli import main; sys.exit(main())"
+    program = "import sys; from tacit.cli.main import main; sys.exit(main())"
     return subprocess.run(
         [sys.executable, "-c", program, "reproduce", *words, "--experiments", str(experiments), "--out", str(out),
          "--workers", "2"],

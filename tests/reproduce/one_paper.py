@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.reproduce.papers import load, why_left_out
+from papers.engine.papers import load, why_left_out
 
 
 class OnePaper:

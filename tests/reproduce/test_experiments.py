@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.reproduce import papers
-from tacit.reproduce.cells import grid
-from tacit.reproduce.figure import Plain, Size
+from papers.engine import papers
+from papers.engine.cells import grid
+from papers.engine.figure import Plain, Size
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 FOLDERS = papers.folders(EXPERIMENTS)

@@ -3,8 +3,8 @@
 import pytest
 from one_paper import OnePaper
 
-from tacit.reproduce.cells import grid
-from tacit.reproduce.figure import Panel, Size, Table
+from papers.engine.cells import grid
+from papers.engine.figure import Panel, Size, Table
 
 PAPER = OnePaper("001_input_perturbation")
 SOURCE, measured, outcome = PAPER.source, PAPER.measured, PAPER.outcome

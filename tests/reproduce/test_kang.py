@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from papers.engine.figure import Panel, Size, Table
+from papers.engine.papers import load
 from tacit import datasets
-from tacit.reproduce.figure import Panel, Size, Table
-from tacit.reproduce.papers import load
 
 FOLDERS = {path.name[:3]: path for path in (Path(__file__).parents[2] / "experiments").glob("00[023]_*")}
 CURVES = [

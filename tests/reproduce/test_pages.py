@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.reproduce import papers
-from tacit.reproduce.cells import grid
-from tacit.reproduce.figure import Size
+from papers.engine import papers
+from papers.engine.cells import grid
+from papers.engine.figure import Size
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

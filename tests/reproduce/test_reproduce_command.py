@@ -14,13 +14,14 @@ import fakes
 import numpy as np
 import pytest
 
-from tacit import cli, pictures
-from tacit.reproduce import drawing, export, papers
-from tacit.reproduce.cells import Cell, checked_points
-from tacit.reproduce.figure import Line, Panel, Size, Table
-from tacit.reproduce.progress import Progress, duration
-from tacit.reproduce.results import assemble
-from tacit.reproduce.store import Row, Store, version_of
+from papers.engine import drawing, export, papers
+from papers.engine.cells import Cell, checked_points
+from papers.engine.figure import Line, Panel, Size, Table
+from papers.engine.progress import Progress, duration
+from papers.engine.results import assemble
+from papers.engine.store import Row, Store, version_of
+from tacit.cli import main as cli
+from tacit.report import pictures
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'plot': pip install 'tacit[plot]'")
 

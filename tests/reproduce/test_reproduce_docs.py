@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit import cli
+from tacit.cli import main as cli
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")

@@ -10,10 +10,10 @@ from pathlib import Path
 import fakes
 import pytest
 
-from tacit import cli
-from tacit.reproduce import runner
-from tacit.reproduce.cells import Cell
-from tacit.reproduce.store import Store
+from papers.engine import runner
+from papers.engine.cells import Cell
+from papers.engine.store import Store
+from tacit.cli import main as cli
 
 CELLS = 16
 

@@ -21,9 +21,9 @@ from oracles import (
 )
 from scipy import stats
 
-from tacit.losses import Logistic
+from tacit.linear.losses import Logistic
 from tacit.mechanisms import Disjoint, GradientPerturbation, ObjectivePerturbation, Output, Poisson, Subset
-from tacit.noise import (
+from tacit.privacy.noise import (
     GRID_BITS,
     SeededSource,
     SystemSource,

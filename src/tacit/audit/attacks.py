@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from tacit.audit.bounds import Profile, advantage, clopper_pearson, lower_rate, upper_rate
+from tacit.audit.intervals import Profile, advantage, clopper_pearson, lower_rate, upper_rate
 from tacit.audit.leaves import NO_NUMBER
 from tacit.audit.outcomes import Labels, Runs
 from tacit.types import Array

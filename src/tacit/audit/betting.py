@@ -27,7 +27,7 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from tacit.accounting import gaussian_mu
+from tacit.privacy.accounting import gaussian_mu
 from tacit.types import Array, Budget
 
 _ABOVE = 1e-6

@@ -21,9 +21,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
-from tacit.accounting import gaussian_mu
-from tacit.audit.bounds import gaussian_epsilon
+from tacit.audit.intervals import gaussian_epsilon
 from tacit.checks import check
+from tacit.privacy.accounting import gaussian_mu
 from tacit.types import Budget
 
 SHARES = (1.0, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.audit.attacks import Attack, Choice, Event, choose_event, choose_middle, fit_attacks
-from tacit.audit.bounds import Profile, gaussian_profile
+from tacit.audit.intervals import Profile, gaussian_profile
 from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Pair
 from tacit.audit.subjects import Subject

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tacit.accounting import gaussian_delta
 from tacit.audit.pairs import Data, Pair
 from tacit.audit.subjects import Planned
 from tacit.checks import check, refuse
 from tacit.mechanisms.objective import ObjectivePlan
 from tacit.mechanisms.output import OutputPlan
-from tacit.noise import SeededSource
+from tacit.privacy.accounting import gaussian_delta
+from tacit.privacy.noise import SeededSource
 from tacit.types import Adjacency, Array, Loss
 
 POINTS = 4001

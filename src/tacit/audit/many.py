@@ -18,18 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from tacit.linear.problem import Problem, Records
+from tacit.linear.smoothing import coefficients
+from tacit.linear.solvers.certain import solve_columns
+from tacit.linear.solvers.descent import Descent
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.gradient import GradientPlan
 from tacit.mechanisms.objective import TOLERANCE, ObjectivePlan
 from tacit.mechanisms.output import Minimum, OutputPlan, Passes, Steps
 from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sampler, Subset
 from tacit.mechanisms.svrg import SvrgPlan
-from tacit.noise import SeededSource, Source, choose, gaussian, grid, release, uniform
-from tacit.normals import Whole
-from tacit.problem import Problem, Records
-from tacit.smoothing import coefficients
-from tacit.solvers.certain import solve_columns
-from tacit.solvers.descent import Descent
+from tacit.privacy.noise import SeededSource, Source, choose, gaussian, grid, release, uniform
+from tacit.privacy.normals import Whole
 from tacit.types import Array, Solution
 
 NUMBERS, STEP_NUMBERS = 1 << 19, 1 << 15
@@ -96,7 +96,7 @@ def _separate(plan: GradientPlan) -> bool:
 
 
 def unit_noise(source: Source, size: int, trials: int, noise: Noise = "gaussian") -> Array:
-    """Noise vectors of ``size`` numbers as columns, each drawn as :mod:`tacit.noise` draws one."""
+    """Noise vectors of ``size`` numbers as columns, each drawn as :mod:`tacit.privacy.noise` draws one."""
     if noise == "gaussian":
         return gaussian(source, (size, trials))
     both = gaussian(source, (2 * size + 1, trials))
@@ -163,8 +163,8 @@ class Many:
 
 @dataclass(frozen=True)
 class SmoothDescent(Descent):
-    """A descent that smooths the gradient of each run by itself, as :func:`tacit.smoothing.smooth_weights` does for
-    one."""
+    """A descent that smooths the gradient of each run by itself, as :func:`tacit.linear.smoothing.smooth_weights` does
+    for one."""
 
     smoothing: float = 0.0
     intercept: bool = False

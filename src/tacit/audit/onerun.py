@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tacit.accounting import gaussian_mu
 from tacit.audit.coins import best_gaussian_share, expected_right, gaussian_bound, guessed
 from tacit.audit.pairs import Data
 from tacit.audit.result import AuditResult
 from tacit.checks import check
+from tacit.privacy.accounting import gaussian_mu
 from tacit.types import Array, Budget
 
 SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)

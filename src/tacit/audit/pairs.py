@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from tacit.canonical import column, dense
 from tacit.checks import check, check_count, check_positive
+from tacit.data.canonical import column, dense
 from tacit.types import Adjacency, Array
 
 Task = Literal["classification", "regression", "multiclass"]

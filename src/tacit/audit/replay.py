@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-import tacit.noise
+import tacit.privacy.noise
 from tacit.audit.pairs import Pair
 from tacit.audit.strangers import exposed, fresh, unfitted
 from tacit.audit.subjects import Planned
-from tacit.events import Event, Gaussian, PoissonGaussian, Sphere, SubsetGaussian
-from tacit.noise import SeededSource, Words
-from tacit.normals import Whole
+from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sphere, SubsetGaussian
+from tacit.privacy.noise import SeededSource, Words
+from tacit.privacy.normals import Whole
 from tacit.types import Adjacency, Array
 
 _LOCK = threading.Lock()
@@ -64,9 +64,9 @@ class Tape:
 
 @contextmanager
 def _door(frozen: list[Release] | None) -> Iterator[list[Release]]:
-    """Watch :func:`tacit.noise.release`; with ``frozen``, give out those outputs in the place of new ones."""
+    """Watch :func:`tacit.privacy.noise.release`; with ``frozen``, give out those outputs in the place of new ones."""
     seen: list[Release] = []
-    true_release = tacit.noise.release
+    true_release = tacit.privacy.noise.release
 
     def watched(values: Array, scale: float, noise: Whole) -> Array:
         output = true_release(values, scale, noise)
@@ -76,11 +76,11 @@ def _door(frozen: list[Release] | None) -> Iterator[list[Release]]:
         return output.copy()
 
     with _LOCK:
-        tacit.noise.release = watched
+        tacit.privacy.noise.release = watched
         try:
             yield seen
         finally:
-            tacit.noise.release = true_release
+            tacit.privacy.noise.release = true_release
 
 
 def replay(subject: Planned, pair: Pair, adjacency: Adjacency, seed: int = 0) -> list[str]:

@@ -74,7 +74,7 @@ class AuditResult:
 
     def picture(self) -> str:
         """Scores under both data sets, and the trade-off of errors with the region that the claim allows, as SVG."""
-        from tacit.audit.picture import draw
+        from tacit.audit.chart import draw
 
         return draw(self)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.bounds import advantage, ceiling, clopper_pearson, gaussian_profile
 from tacit.audit.course import Chosen, Course, Progress, Setting
+from tacit.audit.intervals import advantage, ceiling, clopper_pearson, gaussian_profile
 from tacit.audit.outcomes import RAISED, Runs
 from tacit.audit.pairs import Data, Pair, Task, library
 from tacit.audit.result import AuditResult

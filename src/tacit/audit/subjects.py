@@ -12,20 +12,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tacit import accounting
-from tacit.audit.bounds import Profile, gaussian_profile
+from tacit.audit.intervals import Profile, gaussian_profile
 from tacit.audit.many import run_many
 from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Data
 from tacit.audit.strangers import Estimator, Trained
 from tacit.checks import check, refuse
-from tacit.events import Event, Gaussian, PoissonGaussian
-from tacit.fit import RefutedWarning
-from tacit.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Mechanism, choose_method
 from tacit.mechanisms.base import Plan
-from tacit.noise import SeededSource
-from tacit.problem import Problem, Records
+from tacit.privacy import accounting
+from tacit.privacy.events import Event, Gaussian, PoissonGaussian
+from tacit.privacy.noise import SeededSource
+from tacit.training import RefutedWarning
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
 LOSSES: dict[str, Callable[[], Loss]] = {

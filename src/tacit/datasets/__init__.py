@@ -13,11 +13,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.bounds import Number, Schema
 from tacit.checks import check, check_count
+from tacit.datasets.cache import cache_folder
 from tacit.datasets.readers import Images, Table
 from tacit.datasets.recipes import RECIPES, SCHEMAS, Recipe
-from tacit.datasets.store import cache_folder
+from tacit.schema.schema import Number, Schema
 from tacit.types import Array
 
 __all__ = ["SCHEMAS", "Dataset", "as_in_papers", "cache_folder", "images", "load", "names", "stored"]

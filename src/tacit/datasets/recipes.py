@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_iris
 
-from tacit.bounds import Number, Schema
 from tacit.checks import check
-from tacit.datasets import readers, store
-from tacit.datasets.store import File
+from tacit.datasets import cache as store
+from tacit.datasets import readers
+from tacit.datasets.cache import File
+from tacit.schema.schema import Number, Schema
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from tacit.canonical import column
 from tacit.checks import check, check_positive
-from tacit.losses import Logistic
-from tacit.problem import Problem, Records
-from tacit.solvers.newton import Newton
+from tacit.data.canonical import column
+from tacit.linear.losses import Logistic
+from tacit.linear.problem import Problem, Records
+from tacit.linear.solvers.newton import Newton
 from tacit.types import Array, Loss
 
 LARGEST = 4000
@@ -146,7 +146,7 @@ def influence_of(
     ``y``: for a loss of labels (logistic, Huber hinge) any two values, numbers or text: the first in sorted order
     counts as -1, the second as +1; for the squared loss finite numbers. ``regularization`` is lambda of the mean
     objective; rows are clipped to ``clip`` and get a constant coordinate of ``intercept`` times the clip, as in
-    :mod:`tacit.estimators`. NOT PRIVATE.
+    :mod:`tacit.estimators.linear`. NOT PRIVATE.
     """
     check_positive("regularization", regularization)
     loss = Logistic() if loss is None else loss

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from tacit.events import Event
-from tacit.noise import Source
-from tacit.problem import Problem
+from tacit.linear.problem import Problem
+from tacit.privacy.events import Event
+from tacit.privacy.noise import Source
 from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from tacit.calibrate import smallest_scale
-from tacit.events import Event
-from tacit.mechanisms import rules
+from tacit.linear.problem import Problem, largest_weight, steps_slack
+from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
+from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
+from tacit.mechanisms import defaults
 from tacit.mechanisms.samplers import Everyone, Noise, Sampler, Subset
-from tacit.noise import Source, add_gaussian, add_sphere, grid_slack
-from tacit.problem import Problem, largest_weight, steps_slack
-from tacit.smoothing import check_smoothing, paper_noise, smooth_weights
-from tacit.solvers.descent import Average, Descent, Optimizer, Schedule
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Event
+from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
@@ -51,11 +51,12 @@ class GradientPlan:
 
 @dataclass(frozen=True)
 class GradientPerturbation:
-    """Noisy gradient descent. Whatever is None is chosen by a rule from public facts (:mod:`tacit.mechanisms.rules`).
+    """Noisy gradient descent. Whatever is None is chosen by a rule from public facts
+    (:mod:`tacit.mechanisms.defaults`).
 
     ``clip`` bounds each record's gradient in each model; ``step`` is the step size on the mean gradient. ``smoothing``
-    is the sigma of Laplacian smoothing (:mod:`tacit.smoothing`) over neighbouring features, for columns that have an
-    order, such as pixels; 0 is none. ``optimizer`` is 'sgd' (with momentum) or 'adam'.
+    is the sigma of Laplacian smoothing (:mod:`tacit.linear.smoothing`) over neighbouring features, for columns that
+    have an order, such as pixels; 0 is none. ``optimizer`` is 'sgd' (with momentum) or 'adam'.
     """
 
     sampler: Sampler = field(default_factory=Everyone)
@@ -88,8 +89,8 @@ class GradientPerturbation:
         sampler = self.sampler
         if calibration == "paper" and self.published == "lssgd-2020":  # its theorem is for batches without replacement
             sampler = Subset(max(1, round(sampler.expected(facts.records, 1))))
-        rule = rules.descent(budget, facts, sampler, self.noise)
-        rule = rules.DescentRule(
+        rule = defaults.descent(budget, facts, sampler, self.noise)
+        rule = defaults.DescentRule(
             self.steps or rule.steps,
             min(self.clip or rule.clip, facts.radius * facts.loss.lipschitz),
             rule.momentum if self.momentum is None else self.momentum,
@@ -112,7 +113,7 @@ class GradientPerturbation:
                 scale = bassily_scale(budget, norm, facts.records)
         else:
             scale = smallest_scale(released, budget, guess=norm * math.sqrt(steps) / budget.epsilon)
-        step = self.step or rules.step_size(
+        step = self.step or defaults.step_size(
             facts, rule, scale, divisor, self.noise, facts.models, self.smoothing, self.optimizer
         )
         descent = Descent(

@@ -21,16 +21,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.calibrate import smallest_scale
 from tacit.checks import check, check_count, check_positive
-from tacit.events import Event, Gaussian, Sensitivity
-from tacit.mechanisms import rules
+from tacit.linear.problem import Problem, rounding_slack
+from tacit.linear.smoothing import check_smoothing, smooth_weights
+from tacit.linear.solvers.descent import Average, Descent, Schedule
+from tacit.mechanisms import defaults
 from tacit.mechanisms.samplers import Everyone
 from tacit.mechanisms.spending import Spent
-from tacit.noise import Source, add_gaussian, grid_slack
-from tacit.problem import Problem, rounding_slack
-from tacit.smoothing import check_smoothing, smooth_weights
-from tacit.solvers.descent import Average, Descent, Schedule
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Event, Gaussian, Sensitivity
+from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 Rule = Literal["ration", "leave"]
@@ -146,12 +146,12 @@ class Individual:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> IndividualPlan:
         """Steps, clip and account by rule, noise by exact price, then the step size by rule."""
-        base = rules.descent(budget, facts, Everyone(), "gaussian")
+        base = defaults.descent(budget, facts, Everyone(), "gaussian")
         steps = check_count("steps", base.steps if self.steps is None else self.steps)
         longest = facts.radius * facts.loss.lipschitz
         clip = min(self.clip or longest, longest)
         share = min(1.0, check_positive("share", (base.clip / clip) ** 2 if self.share is None else self.share))
-        rule = rules.DescentRule(
+        rule = defaults.DescentRule(
             steps, base.clip, base.momentum if self.momentum is None else self.momentum, self.schedule or base.schedule,
             self.average or base.average,
         )  # fmt: skip
@@ -166,7 +166,7 @@ class Individual:
 
         scale = smallest_scale(released, budget, guess=math.sqrt(limit) / budget.epsilon)
         divisor = float(facts.records)
-        step = self.step or rules.step_size(facts, rule, scale, divisor, "gaussian", facts.models, self.smoothing)
+        step = self.step or defaults.step_size(facts, rule, scale, divisor, "gaussian", facts.models, self.smoothing)
         descent = Descent(steps, step, rule.momentum, rule.schedule, rule.average, self.radius)
         factor = 1.0 if budget.adjacency == "add-remove" else 2.0
         words = (

@@ -24,12 +24,12 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit import accounting
 from tacit.checks import check, check_count, check_real, refuse
-from tacit.events import Event, Gaussian, InputMinimum, Sensitivity
 from tacit.mechanisms.input_solve import Quadratic
 from tacit.mechanisms.moments import LARGEST, Sums, Whole
-from tacit.noise import Source, add_gaussian, gaussian_steps, grid, grid_slack, release_whole
+from tacit.privacy import accounting
+from tacit.privacy.events import Event, Gaussian, InputMinimum, Sensitivity
+from tacit.privacy.noise import Source, add_gaussian, gaussian_steps, grid, grid_slack, release_whole
 from tacit.types import Array, Solution
 
 ROW_BITS, CROSS_BITS = 20, 36

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
-from tacit import accounting
-from tacit.accounting import gaussian_mu
-from tacit.calibrate import smallest_scale
 from tacit.checks import at_most, check, check_positive, refuse
-from tacit.events import Claimed, Event
+from tacit.linear.problem import Problem, Records
+from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms.input import InputNumbers, honest_among
 from tacit.mechanisms.moments import Sums
 from tacit.mechanisms.surrogates import Surrogate
-from tacit.noise import Source
-from tacit.problem import Problem, Records
-from tacit.solvers.ball import minimise
+from tacit.privacy import accounting
+from tacit.privacy.accounting import gaussian_mu
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Claimed, Event
+from tacit.privacy.noise import Source
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 RADIUS = {"squared": 3.35, "logistic": 9.0}

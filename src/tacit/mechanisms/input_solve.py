@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms.moments import Sums
-from tacit.solvers.ball import minimise
 from tacit.types import Array
 
 DIGITS = (40, 80, 160, 320)

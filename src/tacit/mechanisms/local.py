@@ -2,12 +2,12 @@ r"""Input perturbation for any loss: every record is perturbed by its owner, and
 
 * 'input-local' (proven): Gaussian noise on x and randomised response on y make each record (epsilon_0, delta_0)-private
   by itself. The records are shuffled, so the model, and the perturbed data set itself, cost less
-  (:mod:`tacit.shuffle`). Training knows the noise: it replaces x by its best linear guess from the noisy x (regression
-  calibration; Carroll, Ruppert, Stefanski & Crainiceanu 2006).
+  (:mod:`tacit.privacy.shuffle`). Training knows the noise: it replaces x by its best linear guess from the noisy x
+  (regression calibration; Carroll, Ruppert, Stefanski & Crainiceanu 2006).
 * 'local-duchi-2013' (proven): one pass of SGD; each contributor sends one gradient through the l2-ball mechanism of
   Duchi, Jordan & Wainwright 2013.
 
-What the papers 000 and 003 publish is in :mod:`tacit.mechanisms.input_published`.
+What the papers 000 and 003 publish is in :mod:`tacit.published.data_perturbation`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammaln
 
-from tacit.calibrate import smallest_scale
 from tacit.checks import check, refuse
-from tacit.events import Event, Gaussian, Response, Sensitivity, Shuffled
+from tacit.linear.problem import Problem, Records
+from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms.input_plan import design
-from tacit.noise import Source, add_gaussian, choose, gaussian, grid_slack, permutation, uniform
-from tacit.problem import Problem, Records
-from tacit.shuffle import price_of_local_delta, shuffled_delta
-from tacit.solvers.newton import Newton
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Event, Gaussian, Response, Sensitivity, Shuffled
+from tacit.privacy.noise import Source, add_gaussian, choose, gaussian, grid_slack, permutation, uniform
+from tacit.privacy.shuffle import price_of_local_delta, shuffled_delta
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 FAR = 1e12

@@ -16,14 +16,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tacit.calibrate import smallest_scale
 from tacit.checks import refuse
-from tacit.events import Event, Gaussian, Objective, Sensitivity, Sphere
-from tacit.mechanisms import rules
+from tacit.linear.problem import Problem
+from tacit.linear.solvers.certain import check_certifiable, solver_slack
+from tacit.mechanisms import defaults
 from tacit.mechanisms.output import certified
-from tacit.noise import Source, add_gaussian, add_sphere, draw_error, gaussian, grid_slack, longest, sphere
-from tacit.problem import Problem
-from tacit.solvers.certain import check_certifiable, solver_slack
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Event, Gaussian, Objective, Sensitivity, Sphere
+from tacit.privacy.noise import Source, add_gaussian, add_sphere, draw_error, gaussian, grid_slack, longest, sphere
 from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 TOLERANCE = 1e-7
@@ -83,7 +83,7 @@ class ObjectivePerturbation:
         paper = calibration == "paper"
         least = 2 * facts.curvature / budget.epsilon if paper and self.noise == "gaussian" else 0.0
         if regularization is None:
-            strong = max(least, rules.objective_strength(budget, facts, self.noise))
+            strong = max(least, defaults.objective_strength(budget, facts, self.noise))
         else:
             strong = regularization * facts.records
         if not strong > 0:

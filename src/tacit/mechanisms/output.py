@@ -18,14 +18,14 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from tacit.calibrate import smallest_scale
 from tacit.checks import refuse
-from tacit.events import Event, Gaussian, Sensitivity, Sphere
-from tacit.mechanisms import rules
-from tacit.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
-from tacit.problem import Problem, rounding_slack
-from tacit.solvers.certain import check_certifiable, solve, solver_slack
-from tacit.solvers.descent import Descent
+from tacit.linear.problem import Problem, rounding_slack
+from tacit.linear.solvers.certain import check_certifiable, solve, solver_slack
+from tacit.linear.solvers.descent import Descent
+from tacit.mechanisms import defaults
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Event, Gaussian, Sensitivity, Sphere
+from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
@@ -206,7 +206,7 @@ class Output:
 
     def _trainer(self, budget: Budget, facts: Facts, regularization: float | None) -> Trainer:
         given = None if regularization is None else regularization * facts.records
-        strong = rules.output_strength(budget, facts, self.noise) if given is None else given
+        strong = defaults.output_strength(budget, facts, self.noise) if given is None else given
         batch = min(self.batch, facts.records)
         if self.trainer in ("minimum", "passes-strong") and not strong > 0:
             refuse("Output perturbation of a minimiser needs regularization > 0; leave it out to have it chosen.")
@@ -215,10 +215,10 @@ class Output:
             return Minimum(strong)
         if self.trainer == "passes-strong":
             return Passes(self.passes, batch, 0.0, strong)
-        time = rules.output_time(budget, facts)
+        time = defaults.output_time(budget, facts)
         if self.trainer == "descent":
             count = max(1, math.ceil(time * facts.curvature))
-            return Steps.build(min(count, rules.MOST_STEPS), 0.0 if given is None else given, facts)
+            return Steps.build(min(count, defaults.MOST_STEPS), 0.0 if given is None else given, facts)
         if given:
             return Passes(self.passes, batch, 0.0, given)
         step = min(2 / facts.curvature, time * batch / (self.passes * facts.records))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check, check_count
-from tacit.events import Event, Gaussian, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
-from tacit.noise import Source, choose, permutation, uniform
+from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
+from tacit.privacy.noise import Source, choose, permutation, uniform
 
 Rows = NDArray[np.intp] | None
 Noise = Literal["gaussian", "sphere"]

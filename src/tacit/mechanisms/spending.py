@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import accounting
-from tacit.events import Gaussian, Sensitivity
+from tacit.privacy import accounting
+from tacit.privacy.events import Gaussian, Sensitivity
 from tacit.types import Array
 
 KNOTS = 256

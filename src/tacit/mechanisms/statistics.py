@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.calibrate import smallest_scale
-from tacit.events import Event, Gaussian, Sensitivity
-from tacit.noise import Source, add_gaussian, grid_slack
-from tacit.problem import Problem, rounding_slack
+from tacit.linear.problem import Problem, rounding_slack
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Event, Gaussian, Sensitivity
+from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site, Solution
 
 

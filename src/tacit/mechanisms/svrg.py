@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.calibrate import smallest_scale
-from tacit.events import Event, Gaussian, PoissonGaussian, Sensitivity
-from tacit.mechanisms import rules
+from tacit.linear.problem import Problem, largest_weight, steps_slack
+from tacit.mechanisms import defaults
 from tacit.mechanisms.samplers import Everyone, Poisson, Sampler
-from tacit.noise import Source, add_gaussian, grid_slack
-from tacit.problem import Problem, largest_weight, steps_slack
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity
+from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 
@@ -79,7 +79,7 @@ class Svrg:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> SvrgPlan:
         """One noise multiplier for anchors and differences, from the joint price."""
-        chosen = rules.descent(budget, facts, Everyone(), "gaussian")
+        chosen = defaults.descent(budget, facts, Everyone(), "gaussian")
         clip, difference = chosen.clip, 0.5 * chosen.clip
         root = math.sqrt(facts.models)
         narrow = 0.5 * difference  # a difference has two rounded slopes
@@ -96,9 +96,9 @@ class Svrg:
 
         multiplier = smallest_scale(released, budget, guess=math.sqrt(self.rounds) * 4 / budget.epsilon)
         scale = multiplier * clip * root
-        shape = rules.DescentRule(self.rounds * self.inner, clip, 0.0, "constant", "last")
+        shape = defaults.DescentRule(self.rounds * self.inner, clip, 0.0, "constant", "last")
         # An anchor's noise is used in all of its inner steps, so it adds up as if it were sqrt(inner) larger.
-        step = rules.step_size(facts, shape, scale * math.sqrt(self.inner), facts.records, models=facts.models)
+        step = defaults.step_size(facts, shape, scale * math.sqrt(self.inner), facts.records, models=facts.models)
         words = (
             f"gradients clipped to norm {clip:.6g}, differences to {difference:.6g}",
             f"{self.rounds} anchors, {self.inner} Poisson-sampled steps each at rate {self.rate:g}",

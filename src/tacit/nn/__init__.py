@@ -5,11 +5,11 @@ try:
 except ImportError as error:
     raise ImportError("tacit.nn needs PyTorch. Install it with: pip install 'tacit[torch]'.") from error
 
+from tacit.nn.architectures import cifar_network, mlp_network, mnist_network
 from tacit.nn.classifiers import CNNClassifier, MLPClassifier
-from tacit.nn.files import load, save
 from tacit.nn.hook import smooth, smooth_tensor
-from tacit.nn.networks import cifar_network, mlp_network, mnist_network
-from tacit.nn.published import PublishedMLPClassifier
+from tacit.nn.saving import load, save
+from tacit.published.networks import PublishedMLPClassifier
 
 __all__ = [
     "CNNClassifier",

@@ -11,15 +11,15 @@ import torch
 from torch import nn
 
 from tacit._version import __version__
-from tacit.canonical import plain
 from tacit.checks import check, check_count, check_positive, check_real
-from tacit.estimators import source_from
-from tacit.guarantee import Guarantee
-from tacit.nn.base import NetworkFace
+from tacit.data.canonical import plain
+from tacit.estimators.linear import source_from
+from tacit.nn.architectures import cifar_network, mlp_network, mnist_network
+from tacit.nn.estimator import NetworkFace
 from tacit.nn.hook import smooth
-from tacit.nn.networks import cifar_network, mlp_network, mnist_network
 from tacit.nn.train import NetworkPlan, Progress, plan, train
-from tacit.noise import Source
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.noise import Source
 from tacit.types import Adjacency, Budget
 
 OptimizerName = Literal["sgd", "adam"]
@@ -179,8 +179,8 @@ class MLPClassifier(_NetworkClassifier):
 class CNNClassifier(_NetworkClassifier):
     """Differentially private convolutional network for images.
 
-    ``network`` is 'mnist' or 'cifar' (:mod:`tacit.nn.networks`), or 'auto': 'cifar' for images with several channels.
-    Images are (n, h, w) or (n, channels, h, w). Other parameters as in :class:`MLPClassifier`.
+    ``network`` is 'mnist' or 'cifar' (:mod:`tacit.nn.architectures`), or 'auto': 'cifar' for images with several
+    channels. Images are (n, h, w) or (n, channels, h, w). Other parameters as in :class:`MLPClassifier`.
     """
 
     _: KW_ONLY

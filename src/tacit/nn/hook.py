@@ -10,7 +10,7 @@ import torch
 from torch.optim import Optimizer
 
 from tacit.checks import check
-from tacit.smoothing import check_smoothing, coefficients
+from tacit.linear.smoothing import check_smoothing, coefficients
 
 KEY = "smoothing"
 """The name of sigma in an optimiser's parameter groups: it travels with ``state_dict``."""
@@ -24,7 +24,7 @@ def _factors(size: int, sigma: float, dtype: torch.dtype, device: torch.device) 
 
 
 def smooth_tensor(values: torch.Tensor, sigma: float) -> torch.Tensor:
-    """``(I - sigma L)^-1`` applied to a tensor's numbers in row-major order (:func:`tacit.smoothing.smooth`).
+    """``(I - sigma L)^-1`` applied to a tensor's numbers in row-major order (:func:`tacit.linear.smoothing.smooth`).
 
     Edges: sigma = 0 gives the tensor back; half precision is transformed in single precision and rounded once.
     """

@@ -16,14 +16,14 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from tacit import accounting
-from tacit.calibrate import smallest_scale
 from tacit.checks import at_most
-from tacit.events import PoissonGaussian
 from tacit.mechanisms.samplers import Poisson
 from tacit.nn.alone import LARGEST, chunks, gradients_of, safe_chunk, settled
-from tacit.noise import Source, add_gaussian, grid_slack
-from tacit.rounding import U
+from tacit.privacy import accounting
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import PoissonGaussian
+from tacit.privacy.noise import Source, add_gaussian, grid_slack
+from tacit.privacy.rounding import U
 from tacit.types import Array, Budget
 
 Batch = NDArray[np.intp]

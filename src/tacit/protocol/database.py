@@ -2,7 +2,7 @@
 
 It keeps d^2 numbers and which submissions it has had, as one hash of the content of each; never the submissions. A
 stop at any point leaves either all of a block or nothing of it. Several processes may add to one file. It also keeps
-what was trained: a collection gives one model (:mod:`tacit.protocol.training`).
+what was trained: a collection gives one model (:mod:`tacit.protocol.trainings`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit import fit
+from tacit import training as fit
 from tacit.checks import check, refuse
 from tacit.mechanisms.moments import Sums
-from tacit.noise import Source, SystemSource
-from tacit.protocol import training
+from tacit.privacy.noise import Source, SystemSource
+from tacit.protocol import trainings as training
+from tacit.protocol.agreement import Protocol
 from tacit.protocol.blocks import gathered, whole, within
-from tacit.protocol.protocol import Protocol
 from tacit.protocol.submission import ROWS, Submission, Submissions, read
 
 _TABLES = """

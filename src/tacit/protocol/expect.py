@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtri
 
+from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms.input import InputNumbers, record_epsilon
 from tacit.mechanisms.input_plan import Setting, proven, published
-from tacit.noise import SeededSource, Source, gaussian, uniform
-from tacit.solvers.ball import minimise
+from tacit.privacy.noise import SeededSource, Source, gaussian, uniform
 from tacit.types import Array, Budget, Calibration
 
 

@@ -1,0 +1,1 @@
+"""The papers: what they claim, run again. Outside the package; `python -m papers --help`."""

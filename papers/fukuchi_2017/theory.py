@@ -1,0 +1,193 @@
+"""Section 3.5 (the alpha trade-off) and Table 1 (rates) with numbers: the paper's formulas, exact prices, simulations.
+
+The simulations run on made-up records in the census setting (``tacit.protocol.expect.synthetic``): no one's data.
+"""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+from census import (
+    DELTA,
+    EPSILONS,
+    input_numbers,
+    objective_noise,
+    objective_status,
+    power_of_two,
+    setting_of,
+    sizes,
+)
+
+from papers.engine.figure import Finding, Table, panels
+from tacit.linear.solvers.ball import minimise
+from tacit.mechanisms.input import record_epsilon
+from tacit.mechanisms.input_plan import corollary_1, proven, published
+from tacit.privacy.noise import SeededSource, gaussian
+from tacit.privacy.theorems import THEOREMS
+from tacit.protocol.expect import Published, balance, excess_bound, risk, simulate, synthetic
+from tacit.types import Budget
+
+ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0)
+FEATURES = 14
+
+
+def alpha_points(calibration, cohort, trials):
+    """Both epsilons and the excess risk over alpha, at epsilon = 1, and what Corollary 1 says of the record."""
+    setting, budget = setting_of("regression", FEATURES, cohort), Budget(1.0, DELTA)
+    status = THEOREMS["input" if calibration == "proven" else "input-paper"].status
+    points = []
+    for found in balance(setting, budget, ALPHAS, calibration=calibration, trials=trials):
+        part = Budget(found.model_epsilon, DELTA)
+        scale = math.sqrt(2 / (part.epsilon * cohort)) * setting.row  # the row noise that balance() takes
+        numbers = published(setting, part, None) if calibration == "paper" else proven(setting, part, None, None, scale)
+        points.append({
+            "method": calibration, "status": status, "alpha": found.alpha, "model": found.model_epsilon,
+            "record": found.record_epsilon, "corollary": corollary_1(numbers, DELTA / 2)[0],
+            "excess": found.simulated, "bound": found.bound,
+        })  # fmt: skip
+    return points
+
+
+def simulated_objective(setting, noise, strong, trials, seed=0):
+    """The mean excess risk of central objective perturbation on the same made-up records as Input's."""
+    source = SeededSource((seed, 17))
+    second, cross = (setting.cohort * part for part in synthetic(setting, source))
+    best = minimise(second, cross, setting.radius).weights
+    ridge = second + strong * np.eye(setting.features)
+    risks = [
+        risk(second, cross, setting.cohort, minimise(ridge, cross + pull, setting.radius).weights)
+        for pull in (noise * gaussian(source, (setting.features,)) for _ in range(trials))
+    ]
+    return float(np.mean(risks)) - risk(second, cross, setting.cohort, best)
+
+
+def rates(setting, budget):
+    """Table 1's utility column with constants of one: eta zeta sqrt(d log(1/delta)) / (epsilon n), and its twin."""
+    lipschitz = setting.row**2 * setting.radius + setting.cross
+    front = setting.radius * lipschitz * math.sqrt(setting.features) / (budget.epsilon * setting.cohort)
+    plain = front * math.sqrt(math.log(1 / budget.delta))
+    return {"objective": plain, "gradient": front * math.log(setting.cohort / budget.delta), "input": plain}
+
+
+def rate_points(epsilon, largest, trials):
+    """Table 1 at one epsilon: rate, bound with its constants, and simulated excess risk, over the number of records."""
+    points = []
+    for n in sizes(largest):
+        setting, budget = setting_of("regression", FEATURES, n), Budget(epsilon, DELTA)
+        rate = rates(setting, budget)
+        points.append({
+            "method": "Gradient descent", "status": None, "n": n, "rate": rate["gradient"], "bound": None,
+            "excess": None, "record": None, "corollary": None,
+        })  # fmt: skip
+        for calibration in ("proven", "paper"):
+            noise, strong = objective_noise(setting, budget, calibration)
+            points.append({
+                "method": f"Objective ({calibration})", "status": objective_status(setting, budget, noise, strong),
+                "n": n, "rate": rate["objective"], "bound": None,
+                "excess": simulated_objective(setting, noise, strong, trials), "record": None, "corollary": None,
+            })  # fmt: skip
+        for calibration, numbers in input_numbers(setting, budget).items():
+            paper = calibration == "paper"
+            bound = Published.of(numbers, budget).theorem_2(setting.radius) if paper else excess_bound(numbers, n)
+            points.append({
+                "method": f"Input ({calibration})", "status": THEOREMS["input-paper" if paper else "input"].status,
+                "n": n, "rate": rate["input"], "bound": bound, "excess": simulate(numbers, setting, n, trials=trials),
+                "record": record_epsilon(numbers, DELTA), "corollary": corollary_1(numbers, DELTA / 2)[0],
+            })  # fmt: skip
+    return points
+
+
+def alpha_cells(size):
+    """One cell a calibration."""
+    trials = size.pick(200, 20)
+    return [{"calibration": kind, "cohort": 2**17, "trials": trials} for kind in ("proven", "paper")]
+
+
+def show_alpha(points):
+    """The model's epsilon, the record's (exact and by Corollary 1) and the excess risk, over alpha; then as a table."""
+    names = {
+        "model": "epsilon of the model", "record": "epsilon of a record, exact",
+        "corollary": "epsilon of a record by Corollary 1 (refuted)", "excess": "excess risk, simulated",
+    }  # fmt: skip
+    drawn = []
+    for y, name in names.items():
+        for panel in panels(points, x="alpha", y=y, x_scale="log", y_scale="log", y_name=name):
+            drawn.append(replace(panel, title=name))
+    head = ("calibration", "alpha", *names.values(), "excess risk, bound")
+    rows = [
+        (p["method"], f"{p['alpha']:g}", *(f"{p[y]:.4g}" for y in names), f"{p['bound']:.3g}") for p in points
+    ]  # fmt: skip
+    return [*drawn, Table("The trade-off of section 3.5 at epsilon = 1", head, tuple(rows))]
+
+
+def check_alpha(points, expected):
+    """Powers of alpha: what section 3.5 says against what is computed."""
+    says, found = expected["section_3_5"], []
+    for kind in ("proven", "paper"):
+        mine = sorted((p for p in points if p["method"] == kind), key=lambda p: p["alpha"])
+        power = {y: _power_law(mine, "alpha", y) for y in ("model", "record", "corollary", "excess", "bound")}
+        found += [
+            Finding(f"The model is (alpha epsilon, delta)-private ({kind}).",
+                abs(power["model"] - says["model_power"]) <= says["tolerance"],
+                f"Power of alpha: {power['model']:.2f}."),
+            Finding(f"A record's epsilon falls as the square root of alpha ({kind}).",
+                abs(power["record"] - says["record_power"]) <= says["tolerance"],
+                f"Exact price: alpha^{power['record']:.2f}; Corollary 1: alpha^{power['corollary']:.2f}, "
+                f"{mine[-1]['corollary']:.3g} where the exact value is {mine[-1]['record']:.3g} (alpha = 1)."),
+            Finding(f"The excess risk is O(1/(alpha n)) ({kind}).",
+                all(p["excess"] <= p["bound"] for p in mine),
+                f"Bound with its constants: alpha^{power['bound']:.2f}, and above every simulated value; simulated: "
+                f"alpha^{power['excess']:.2f}."),
+        ]  # fmt: skip
+    return found
+
+
+def rate_cells(size):
+    """One cell an epsilon."""
+    trials = size.pick(100, 10)
+    return [{"epsilon": e, "largest": 15 if size.quick else 21, "trials": trials} for e in EPSILONS]
+
+
+def show_rates(points):
+    """Excess risk over n, and Table 1 with numbers at the largest n."""
+    drawn = panels(points, x="n", y="excess", by="epsilon", x_scale="log", y_scale="log", x_name="records",
+                   y_name="excess risk, simulated")  # fmt: skip
+    drawn = [replace(panel, title=f"epsilon = {panel.title}") for panel in drawn]
+    largest = max(p["n"] for p in points)
+    head = ("epsilon", "method", "status", "rate of Table 1, constant 1", "bound with constants",
+            "excess risk, simulated", "epsilon of a record, exact", "by Corollary 1")  # fmt: skip
+    rows = tuple(
+        (f"{p['epsilon']:g}", p["method"], p["status"] or "",
+         *("" if p[y] is None else f"{p[y]:.3g}" for y in ("rate", "bound", "excess", "record", "corollary")))
+        for p in points if p["n"] == largest
+    )  # fmt: skip
+    return [*drawn, Table(f"Table 1 with numbers, n = {power_of_two(largest)}, d = {FEATURES}", head, rows)]
+
+
+def check_rates(points, expected):
+    """O(1/n), as objective perturbation, and below the bounds."""
+    power, found = expected["table_1"]["utility_power_of_n"], []
+    for epsilon, kind in itertools.product(EPSILONS, ("proven", "paper")):
+        mine, other = (
+            sorted(
+                (p for p in points if p["epsilon"] == epsilon and p["method"] == f"{m} ({kind})"), key=lambda p: p["n"]
+            )
+            for m in ("Input", "Objective")
+        )
+        tail = mine[len(mine) // 2 :]
+        slope = _power_law(tail, "n", "excess")
+        ratio = mine[-1]["excess"] / other[-1]["excess"]
+        bounded = all(p["excess"] <= p["bound"] for p in mine)
+        found.append(Finding(
+            f"The expected excess risk of Input is O(1/n), as that of Objective (epsilon = {epsilon:g}, {kind} noise).",
+            slope <= power + 0.1 and bounded,
+            f"Upper half of the sizes: n^{slope:.2f}; {ratio:.2f} times Objective's at the largest n; "
+            f"{'never' if bounded else 'sometimes'} above its bound.",
+        ))  # fmt: skip
+    return found
+
+
+def _power_law(points, x, y):
+    first, last = points[0], points[-1]
+    return math.log(last[y] / first[y]) / math.log(last[x] / first[x])

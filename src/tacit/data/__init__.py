@@ -1,0 +1,1 @@
+"""Where rows come from: cells, containers, tables, and rows of bounded norm."""

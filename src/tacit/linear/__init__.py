@@ -1,0 +1,1 @@
+"""The mathematics of linear models: losses, sums over records, solvers."""

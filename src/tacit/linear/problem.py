@@ -1,0 +1,342 @@
+"""The private problem: sums of losses, gradients and Hessians over blocks of rows that stay in cache.
+
+The design row of record i is ``(s_i x_i, c)``: the record's row, shrunk by its own multiplier s_i so that its norm is
+at most the clip, and a public constant c for the intercept. The matrix itself is never copied, scaled or densified:
+multipliers are applied to predictions and slopes. Rows come through one door, :mod:`tacit.data.canonical`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.checks import check
+from tacit.data.canonical import column, dense
+from tacit.data.rows import Design
+from tacit.types import Array, Facts, Loss
+
+Admit = Callable[[slice, Array], Array]
+"""How much of it takes part: from a block's positions and squared clipped gradient norms to factors from 0 to 1."""
+BLOCK_NUMBERS = 1 << 18
+"""Numbers of the matrix in one block: two megabytes, so that the second use of a block finds it in cache."""
+
+
+def block_rows(features: int) -> int:
+    """Rows in one block; at least 64."""
+    return max(64, BLOCK_NUMBERS // max(1, features))
+
+
+def rounding_slack(facts: Facts, reach: float = 0.0, clip: float | None = None) -> float:
+    """Growth of a gradient sum's sensitivity by floating-point rounding, relative to ``clip`` (None: the loss's own G).
+
+    Neighbouring sums have n and at most n + 1 terms of norm at most ``clip``. With u = 2**-53, a block of m rows is
+    added with a relative error of at most m u, the n/m blocks with (n/m) u, and a term is its slope times its row, with
+    (d + k + 64) u for k scores. Its slope is taken at a rounded score: a product of d numbers is wrong by at most
+    (d + 8) u times the norms of row and weights, and a slope changes by the curvature times that. So, in whatever order
+    rows are added, the difference of the computed sums exceeds that of the exact ones by at most ``clip`` times this,
+    for weights of one model within the norm ``reach``. Proof: the docs' page "Noise", with :func:`largest_weight`.
+    """
+    n, m = facts.records, min(facts.records, block_rows(facts.features))
+    sums = facts.features + facts.outputs + m + n / m + 64
+    return 2.0 * (n + 1) * (sums + _score_error(facts, clip) * (1 + facts.radius * reach)) * 2.0**-53
+
+
+def _score_error(facts: Facts, clip: float | None) -> float:
+    """What a rounded score changes in one term, in u times ``clip``, for absolute scores of one."""
+    clip = facts.radius * facts.loss.lipschitz if clip is None else clip
+    return (facts.features + 8) * (facts.radius / clip) * (facts.loss.smoothness + 1)
+
+
+def largest_weight(facts: Facts, clip: float) -> float:
+    """Where noisy steps cut each weight, so that rounding has a bound: a public number, far above what is reached.
+
+    As large as makes :func:`rounding_slack` at most 1e-4, and at least 100 for rows of norm 1.
+    """
+    each = 2.0 * (facts.records + 1) * _score_error(facts, clip) * facts.radius * _root(facts) * 2.0**-53
+    return max(100.0 / facts.radius, 1e-4 / each)
+
+
+def steps_slack(facts: Facts, clip: float) -> float:
+    """:func:`rounding_slack` of sums whose weights are cut at :func:`largest_weight`."""
+    return rounding_slack(facts, largest_weight(facts, clip) * _root(facts), clip)
+
+
+def _root(facts: Facts) -> float:
+    """The norm of one model whose weights are all 1."""
+    return math.sqrt(facts.size / facts.models)
+
+
+def minimum_reach(facts: Facts, strong: float, linear: float = 0.0) -> float:
+    """The norm that a minimiser has at most, for a linear term of norm at most ``linear``: public.
+
+    The objective there is at most its value at zero, n times the loss at zero; losses are not negative. So
+    ``Lambda/2 ||w||^2 - linear ||w|| <= n loss(0)``, and ||w|| is at most ``sqrt(2 n loss(0) / Lambda) + 2 linear /
+    Lambda``; G / Lambda is added for the point where the solver stops.
+    """
+    height = 2 * (facts.records + 1) * facts.loss.at_zero / strong
+    return math.sqrt(height) + (2 * linear + facts.gradient) / strong
+
+
+@dataclass(frozen=True)
+class Records:
+    """Design rows within a public radius, and targets: (n, 1), or (n, k) for k independent models.
+
+    Built by :meth:`build`. Rows come as a :class:`~tacit.data.rows.Design`, which is canonical and clipped by
+    construction.
+    """
+
+    design: Design = field(repr=False)
+    targets: Array = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check(isinstance(self.design, Design), "Expected rows as tacit.data.rows.Design(X, clip), which clips them.")
+        check(len(self.targets) == self.count, "Expected as many targets as rows.")
+
+    @classmethod
+    def build(cls, matrix: Any, targets: Any, clip: float, intercept: float) -> Records:
+        """Clip every row of a matrix in any container to ``clip`` and append the constant ``intercept``.
+
+        Edges: entries are first cut at +-1e100, so that no product overflows. NaN, infinity and masked cells raise.
+        """
+        values = np.asarray(dense(column(targets)), dtype=np.float64)
+        check(
+            np.isfinite(values).all(),
+            "Expected finite numbers as targets, found NaN or infinity; remove or fill them.",
+        )
+        return cls(Design(matrix, clip, intercept), values.reshape(len(values), -1))
+
+    @property
+    def matrix(self) -> Any:
+        """Canonical rows before they are clipped, in float32 or float64: read-only."""
+        return self.design.matrix
+
+    @property
+    def scales(self) -> Array:
+        """Multipliers that clip the rows."""
+        return self.design.scales
+
+    @property
+    def norms(self) -> Array:
+        """Norms of the design rows."""
+        return self.design.norms
+
+    @property
+    def intercept(self) -> float:
+        """The constant coordinate of every design row; 0 for none."""
+        return self.design.intercept
+
+    @property
+    def clip(self) -> float:
+        """The norm that rows are clipped to."""
+        return self.design.clip
+
+    @property
+    def count(self) -> int:
+        """Number of records."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def features(self) -> int:
+        """Columns of the design, the intercept's among them."""
+        return int(self.matrix.shape[1]) + (1 if self.intercept else 0)
+
+    @property
+    def radius(self) -> float:
+        """Largest norm that a design row can have: public."""
+        return self.design.radius
+
+    def take(self, rows: NDArray[np.intp]) -> Records:
+        """The records at these positions (a copy of those rows)."""
+        return replace(self, design=self.design.take(rows), targets=self.targets[rows])
+
+    def blocks(self, rows: int = 0) -> Iterator[tuple[Any, slice]]:
+        """Consecutive row blocks in float64, with their positions; of ``rows`` rows, or as many as stay in cache."""
+        step = rows or block_rows(self.features)
+        for start in range(0, self.count, step):
+            at = slice(start, min(start + step, self.count))
+            yield self.design.block(at), at
+
+    def predict(self, block: Any, rows: slice, weights: Array) -> Array:
+        """Design rows times weights."""
+        columns = block.shape[1]
+        z = np.asarray(block @ weights[:columns], dtype=np.float64)
+        z *= self.scales[rows, None]
+        if self.intercept:
+            z += self.intercept * weights[columns]
+        return z
+
+    def predict_alone(self, block: Any, rows: slice, weights: Array) -> Array:
+        """As :meth:`predict`, with each row's result the same to the last bit whatever the other rows are.
+
+        A matrix product may add up a row's terms in an order that depends on the row's place in the block. Where a
+        decision about one record hangs on its prediction, a neighbour's presence must not move it by an ulp.
+        """
+        columns = block.shape[1]
+        if sparse.issparse(self.matrix):  # the sparse product walks along one row at a time
+            z = np.asarray(block @ weights[:columns], dtype=np.float64)
+        else:
+            z = np.zeros((len(block), weights.shape[1]))
+            starts = np.arange(0, block.size, columns) if columns else np.zeros(0, dtype=np.intp)
+            terms = np.empty(block.shape)
+            for place in range(weights.shape[1] if len(starts) else 0):
+                # Each row is a segment that is added up by itself: no product, and no loop over several rows.
+                np.multiply(block, weights[:columns, place], out=terms)
+                z[:, place] = np.add.reduceat(terms.ravel(), starts)
+        z *= self.scales[rows, None]
+        if self.intercept:
+            z += self.intercept * weights[columns]
+        return z
+
+    def gather(self, block: Any, rows: slice, slopes: Array) -> Array:
+        """Transposed design rows times slopes: the block's part of a gradient."""
+        top = np.asarray(block.T @ (slopes * self.scales[rows, None]), dtype=np.float64)
+        return np.vstack([top, self.intercept * slopes.sum(axis=0)]) if self.intercept else top
+
+    def hessian(self, block: Any, rows: slice, curves: Array) -> Array:
+        """The block's part of ``sum_i c_i x_i x_i^T`` for one column of numbers c of either sign."""
+        total = np.zeros((self.features, self.features))
+        self.add_hessian(total, block, rows, np.maximum(curves, 0.0))
+        if curves.min(initial=0.0) < 0:
+            below = np.zeros_like(total)
+            self.add_hessian(below, block, rows, np.maximum(-curves, 0.0))
+            total -= below
+        return total
+
+    def add_hessian(self, total: Array, block: Any, rows: slice, curves: Array) -> None:
+        """Add the block's part of ``sum_i c_i x_i x_i^T``, c >= 0, to ``total``, as one symmetric product."""
+        columns, scaled = block.shape[1], curves * self.scales[rows]
+        roots = (np.sqrt(curves) * self.scales[rows])[:, None]
+        if sparse.issparse(self.matrix):
+            thin = block.multiply(roots).tocsr()
+            total[:columns, :columns] += (thin.T @ thin).toarray()
+        else:
+            weighted = np.asarray(block * roots, dtype=np.float64)
+            total[:columns, :columns] += weighted.T @ weighted
+        if self.intercept:
+            side = self.intercept * np.asarray(block.T @ scaled, dtype=np.float64).ravel()
+            total[:columns, columns] += side
+            total[columns, :columns] += side
+            total[columns, columns] += self.intercept**2 * float(curves.sum())
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``sum_i loss_i(W) + (Lambda/2) ||W||^2 + <B, W>`` over a parameter matrix W of shape (features, outputs)."""
+
+    records: Records
+    loss: Loss
+    outputs: int = 1
+    regularization: float = 0.0
+    linear: Array | None = field(default=None, repr=False)
+
+    @property
+    def facts(self) -> Facts:
+        """The public facts about this problem."""
+        records = self.records
+        return Facts(
+            records.count,
+            records.features,
+            self.outputs,
+            records.radius,
+            self.loss,
+            bool(records.intercept),
+            records.intercept,
+        )  # fmt: skip
+
+    def start(self) -> Array:
+        """The all-zero parameter matrix."""
+        return np.zeros((self.records.features, self.outputs))
+
+    def value(self, weights: Array) -> Array:
+        """The objective; one value a model."""
+        total = np.zeros(self.facts.models)
+        for block, rows in self.records.blocks():
+            z = self.records.predict(block, rows, weights)
+            total += self.loss.value(z, self.records.targets[rows]).sum(axis=0)
+        axis = None if self.loss.coupled else 0
+        total = total + 0.5 * self.regularization * (weights**2).sum(axis=axis)
+        return np.asarray(total if self.linear is None else total + (self.linear * weights).sum(axis=axis))
+
+    def gradient(self, weights: Array) -> Array:
+        """The full gradient of the objective."""
+        total = self._sum_gradients(weights, math.inf) + self.regularization * weights
+        return total if self.linear is None else total + self.linear
+
+    def clipped_gradient(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:
+        """Sum over records of loss gradients, each shrunk to norm at most ``clip``; no regulariser.
+
+        With an ``anchor``, of each record's gradient minus its gradient there (variance reduction).
+
+        A record's gradient in one model is slope times row, so its norm is |slope| * ||row||: clipping costs no
+        pass over the data. With k independent models each model's gradient is clipped by itself.
+
+        Guarantee: adding or removing a record moves the exact sum by at most ``clip * sqrt(models)``, replacing
+        one by twice that; :func:`rounding_slack` covers the arithmetic.
+        """
+        return self._sum_gradients(weights, clip, anchor)
+
+    def admitted_gradient(self, weights: Array, clip: float, admit: Admit) -> Array:
+        """As :meth:`clipped_gradient`, each record's part multiplied by what ``admit`` grants it from its norm: 0 to 1.
+
+        ``admit`` sees, block by block, each record's squared clipped norm (added up over independent models): the same
+        to the last bit whatever other records there are.
+        """
+        return self._sum_gradients(weights, clip, admit=admit)
+
+    def _sum_gradients(
+        self, weights: Array, clip: float, anchor: Array | None = None, admit: Admit | None = None
+    ) -> Array:
+        total = np.zeros_like(weights)
+        for block, rows in self.records.blocks():
+            predict = self.records.predict if admit is None else self.records.predict_alone
+            slopes = self.loss.slope(predict(block, rows, weights), self.records.targets[rows])
+            if anchor is not None:
+                slopes -= self.loss.slope(self.records.predict(block, rows, anchor), self.records.targets[rows])
+            if clip < math.inf:
+                norms = self.records.norms[rows, None]
+                if self.loss.coupled:
+                    sizes = np.linalg.norm(slopes, axis=1, keepdims=True) * norms
+                    slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
+                else:  # a record's gradient is slope times row: its slope is cut at clip / ||row||
+                    most = clip / np.maximum(norms, clip * 1e-300)
+                    np.clip(slopes, -most, most, out=slopes)
+                    sizes = np.abs(slopes) * norms if admit is not None else slopes
+                if admit is not None:
+                    slopes *= admit(rows, (np.minimum(sizes, clip) ** 2).sum(axis=1))[:, None]
+            total += self.records.gather(block, rows, slopes)
+        return total
+
+    def gradient_and_hessian(self, weights: Array) -> tuple[Array, Array]:
+        """Gradient and full Hessian of one scalar model, in one pass over the data."""
+        size = self.records.features
+        slope_sum, curve_sum = np.zeros((size, 1)), np.zeros((size, size))
+        for block, rows in self.records.blocks():
+            z, y = self.records.predict(block, rows, weights), self.records.targets[rows]
+            slope_sum += self.records.gather(block, rows, self.loss.slope(z, y))
+            self.records.add_hessian(curve_sum, block, rows, self.loss.curve(z, y, np.ones_like(z))[:, 0])
+        slope_sum += self.regularization * weights
+        if self.linear is not None:
+            slope_sum += self.linear
+        curve_sum[np.diag_indices(size)] += self.regularization
+        return slope_sum, curve_sum
+
+    def hessian_times(self, weights: Array, direction: Array) -> Array:
+        """Hessian times a direction, without forming the Hessian."""
+        total = self.regularization * direction
+        for block, rows in self.records.blocks():
+            z, u = (self.records.predict(block, rows, w) for w in (weights, direction))
+            total = total + self.records.gather(block, rows, self.loss.curve(z, self.records.targets[rows], u))
+        return total
+
+    def column(self, index: int) -> Problem:
+        """The problem of one of several independent models."""
+        y = self.records.targets
+        picked = y[:, [index]] if y.shape[1] > 1 else y
+        linear = None if self.linear is None else self.linear[:, [index]]
+        return replace(self, records=replace(self.records, targets=picked), outputs=1, linear=linear)

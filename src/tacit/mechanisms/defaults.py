@@ -1,0 +1,198 @@
+"""The rules: every number that a user did not set, from public facts alone (n, d, loss, epsilon, delta, adjacency).
+
+Each rule balances two sides that are known in advance: the bias of a small model (a strong regulariser, a short
+descent) against the noise that a large one lets in. The constants were set once, on several data sets together, and are
+the same for all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tacit.linear.smoothing import beta
+from tacit.linear.solvers.certain import least_regularization
+from tacit.linear.solvers.descent import Average, Descent, Schedule
+from tacit.mechanisms.samplers import Disjoint, Everyone, Sampler
+from tacit.privacy.accounting import gaussian_mu
+from tacit.types import Budget, Facts
+
+MOST_STEPS = 300
+CLEAR = 60.0
+"""The signal from which on one exact minimisation beats many noisy steps."""
+NORM = 5.0
+"""The norm that a good weight vector is expected to have, for rows of norm 1 and scores of order 1."""
+SHARP = 50.0
+"""The precision from which on the moments of a regression beat a noisy descent."""
+PATIENCE = 100_000
+"""From so many records on a regression takes one pass, not one a step."""
+
+
+def mu(budget: Budget) -> float:
+    """The Gaussian-DP parameter that a budget is worth; for pure budgets that of delta = 1e-6."""
+    if not budget.private:
+        return 1e6
+    return gaussian_mu(min(budget.epsilon, 50.0), budget.delta or 1e-6)
+
+
+def spread(budget: Budget, facts: Facts, noise: str = "gaussian") -> float:
+    """K: the norm of the noise that one release of a sum of gradients needs, ``S G sqrt(size) / mu``.
+
+    For sphere noise ``S G size / epsilon``; S is 1 for add-remove and 2 for replace-one.
+    """
+    factor = 1.0 if budget.adjacency == "add-remove" else 2.0
+    if noise == "sphere":
+        return factor * facts.gradient * facts.size / min(budget.epsilon, 1e6)
+    return factor * facts.gradient * math.sqrt(facts.size) / mu(budget)
+
+
+def output_strength(budget: Budget, facts: Facts, noise: str) -> float:
+    """Lambda that minimises ``(n beta / 2)(K / Lambda)^2 + (Lambda / 2) NORM^2``: noise against bias.
+
+    Never below what a minimum can be certified with.
+    """
+    noisy = spread(budget, facts, noise)
+    balance = math.cbrt(2 * facts.records * facts.curvature * noisy**2 / NORM**2)
+    return max(1e-3, balance, least_regularization(facts))
+
+
+def output_time(budget: Budget, facts: Facts) -> float:
+    """Learning time t (steps times step size, on the mean objective): ``NORM^2/(2t)`` against ``(b/2)(t K / n)^2``."""
+    noisy = spread(budget, facts) / facts.records
+    return min(MOST_STEPS / facts.curvature, math.cbrt(NORM**2 / (2 * facts.curvature * noisy**2)))
+
+
+def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
+    """Lambda for objective perturbation: ``S R^2 / (epsilon (1 + epsilon))`` times the models and directions.
+
+    At small epsilon the determinant then costs next to nothing (its share vanishes altogether from Lambda = R^2/epsilon
+    on, for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty. Never below
+    ``n (d / 1.6e11)^(2/3)``, about 1e-6 of n: the rounding of a minimum that is less curved would take a noise to hide
+    that shows, for it grows as ``d (n / Lambda)^(3/2)``, and 1.25 sqrt(d) times that for the sphere's noise. Nor below
+    what a minimum can be certified with.
+    """
+    factor = 1.25 if budget.adjacency == "add-remove" else 2.5
+    epsilon = min(budget.epsilon, 50.0)
+    steep = max(1.0, 4 * facts.loss.trace * facts.models)
+    wide = 1.25 * math.pow(facts.features, 1.5) if noise == "sphere" else facts.features
+    least = facts.records * math.pow(wide / 1.6e11, 2 / 3)
+    chosen = max(factor * steep / (epsilon * (1 + epsilon)), least) * facts.radius**2
+    return max(chosen, least_regularization(facts))
+
+
+def signal(budget: Budget, records: int, size: int) -> float:
+    """``mu n / (S sqrt(size))``: the size of a sum of aligned gradients over that of the noise on it."""
+    factor = 1.0 if budget.adjacency == "add-remove" else 2.0
+    return mu(budget) * records / (factor * math.sqrt(size))
+
+
+def margin(method: object, budget: Budget, records: int, size: int) -> float:
+    """The margin of the logistic losses: 2 where noise rules, falling to 0 (plain logistic regression) as it fades.
+
+    It is for objective perturbation; other methods keep the plain loss.
+    """
+    loud = signal(budget, records, size)
+    chosen = method == "objective" or (method == "auto" and loud >= CLEAR)
+    return 2.0 / (1.0 + loud / 1e4) if chosen and budget.private else 0.0
+
+
+def precision(budget: Budget, facts: Facts) -> float:
+    """M = ``mu n / (S d sqrt(models))``: a descent of clip C (in half ranges of the target) ends about C / M off."""
+    return signal(budget, facts.records, facts.features**2 * facts.models)
+
+
+def regression_clip(budget: Budget, facts: Facts) -> float:
+    r"""The clip for the squared loss: 0.03 of R B, R the radius and B the targets' half range, more where M is large.
+
+    Descent over all records, T steps with clip C, has the noise ``S C sqrt(T) / mu`` a step. Far from the start, a step
+    size a leaves the variance ``(a / 2h) (S C / (mu n))^2 T`` in each weight, h the curvature along it. Reaching that
+    state takes a T of a few 1/h, so the variance is a few times ``(S C / (mu n h))^2``, whatever T. Rows of norm R with
+    no preferred direction have h = R^2/d: predictions are off by a few times ``C/(R M)``. So the smaller C the better,
+    until most residuals are clipped. Then h falls with C (it counts the records that are not clipped) and the error
+    stays at the residuals' own scale over M, without knowing that scale; it is why targets that use a small part of
+    their range are learned too.
+
+    What a small clip costs is bias: the model is drawn from the mean towards the median. Symmetric residuals have
+    none. Lognormal ones cost 4 to 7 percent of RMSE, and little less with a clip five times this; hence the slow
+    growth, ``0.003 M``, and moments (which have no such bias) from M = SHARP on.
+    """
+    share = min(1.0, max(0.03, 0.003 * precision(budget, facts)))
+    return share * facts.radius * facts.loss.lipschitz / 2
+
+
+@dataclass(frozen=True)
+class DescentRule:
+    """How a noisy descent is run, but for its step size."""
+
+    steps: int
+    clip: float
+    momentum: float
+    schedule: Schedule
+    average: Average
+
+
+def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> DescentRule:
+    """Steps, clip, momentum, schedule and averaging.
+
+    Independent models: half the largest gradient that a record can have is the clip, and steps fall linearly. Coupled
+    scores: a third of the row norm, and equal steps; momentum itself averages the last ten. Squared loss:
+    :func:`regression_clip`, and the mean of the last half.
+    """
+    clip = 0.5 * facts.radius * facts.loss.lipschitz
+    if isinstance(sampler, Disjoint):
+        return DescentRule(max(1, min(50, facts.records // 20)), clip, 0.0, "inverse-root", "last")
+    steps = 80 if isinstance(sampler, Everyone) else 200
+    if facts.loss.coupled:
+        return DescentRule(steps, 0.35 * facts.radius, 0.9, "constant", "last")
+    if facts.loss.name == "squared" and budget.private:
+        return DescentRule(steps, regression_clip(budget, facts), 0.9, "linear", "tail")
+    return DescentRule(steps, clip, 0.9, "linear", "last")
+
+
+def step_size(
+    facts: Facts, rule: DescentRule, scale: float, divisor: float, noise: str = "gaussian", models: int = 1,
+    smoothing: float = 0.0, optimizer: str = "sgd",
+) -> float:  # fmt: skip
+    """The step size on the mean gradient.
+
+    The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way,
+    ``t scale sqrt(size) / (sqrt(steps) divisor)``, moves a score by at most 18.75 clip/R, or by 17 for each of several
+    coupled scores: scores, and not weights, have a scale of their own, whatever the norm R of the rows. With the
+    squared loss, whose scores have the targets' half range B as scale, by 1.25 B, and by less where M is below 4.
+    Smoothing leaves the part beta of the noise's square; half of that gain (on a logarithmic scale) goes into a longer
+    time, ``beta^(-1/4)``. The step is kept below the stability limit of heavy-ball descent, 2 (1 + momentum)/curvature,
+    with the curvature at equal scores, trace/directions. Adam divides by the noise that it sees: its step is multiplied
+    by it.
+    """
+    length = facts.size if noise == "sphere" else math.sqrt(facts.size)
+    shape = Descent(rule.steps, 1.0, rule.momentum, rule.schedule)
+    weight = sum(shape.size(t) for t in range(rule.steps)) / (1 - rule.momentum)
+    left = beta(facts.size, smoothing)
+    if not scale:
+        return 0.1 if optimizer == "adam" else 1.8 * (1 + rule.momentum) / facts.curvature
+    goal = 17.0 * facts.outputs / facts.radius if facts.loss.coupled else 18.75 * rule.clip / facts.radius**2
+    if facts.loss.name == "squared":
+        sharp = rule.clip * math.sqrt(rule.steps) * divisor / (scale * facts.features)
+        goal = min(1.25, 0.3 * sharp) * facts.loss.lipschitz / (2 * facts.radius)
+    time = float(left**-0.25) * goal * math.sqrt(rule.steps) * divisor / (scale * length / math.sqrt(models))
+    curvature = facts.radius**2 * facts.loss.trace / facts.loss.directions if facts.loss.coupled else facts.curvature
+    step = min(1.8 * (1 + rule.momentum) / curvature, time / weight)
+    if optimizer == "adam":
+        return step / (1 - rule.momentum) * math.sqrt(left) * scale / divisor
+    return step
+
+
+def prefer(budget: Budget, facts: Facts) -> str:
+    """The method that 'auto' stands for.
+
+    Squared loss: sufficient statistics, while their d^2 numbers are few and clear of the noise, or the records many;
+    noisy gradient descent with a small clip else. Several classes: noisy gradient descent, whose noise does not grow
+    with the directions of a record's gradient. Two classes: objective perturbation where the signal is clear of the
+    noise, noisy gradient descent below.
+    """
+    if facts.loss.name == "squared":
+        clear = precision(budget, facts) >= SHARP or facts.records >= PATIENCE
+        return "statistics" if facts.features <= 1000 and clear else "gradient"
+    if facts.outputs > 1:
+        return "gradient"
+    return "objective" if signal(budget, facts.records, facts.size) >= CLEAR else "gradient"

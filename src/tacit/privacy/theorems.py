@@ -1,0 +1,364 @@
+"""What each guarantee rests on: one row a theorem, with its status and its page in the docs.
+
+``proven``: a published proof that we re-checked, or one of ours, written on the page, applies to the code as run.
+``claimed``: a paper says so and we can neither prove nor refute it. ``refuted``: measured or computed to be false.
+
+Each row also says what it prices: which releases, of which methods, under which adjacencies. A guarantee that cites a
+theorem for something else is refused, however little it costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from tacit.privacy.events import (
+    Claimed,
+    Event,
+    Gaussian,
+    InputMinimum,
+    Objective,
+    PoissonGaussian,
+    Response,
+    Sensitivity,
+    Shuffled,
+    Sphere,
+    SubsetGaussian,
+)
+from tacit.types import ADJACENCIES, Adjacency, Status
+
+MODEL = "the released model"
+RECORD = "one record, as it leaves its owner"
+
+
+@dataclass(frozen=True)
+class Release:
+    """One event that a theorem prices: its kind, whether it may stand for several steps, and its noise."""
+
+    kind: type[Event]
+    repeated: bool = False
+    noise: str | None = None
+
+    def is_of(self, event: Event) -> bool:
+        """Whether the event is such a release."""
+        steps: int = getattr(event, "count", 1)
+        noise = self.noise in (None, getattr(event, "noise", None))
+        return type(event) is self.kind and (self.repeated or steps == 1) and noise
+
+    def __str__(self) -> str:
+        return _in_words(self.kind, self.noise, "any number of" if self.repeated else 1)
+
+
+def _in_words(kind: type[Event], noise: str | None, steps: int | str) -> str:
+    """A kind of release with its noise, where it has a choice, and its steps, where it may have several."""
+    several = any(field.name == "count" for field in fields(kind))
+    many = f" in {steps} step{'' if steps == 1 else 's'}" if several else ""
+    return f"{kind.__name__}{f' with {noise} noise' if noise else ''}{many}"
+
+
+ONCE, STEPS = Release(Gaussian), Release(Gaussian, repeated=True)
+SAMPLED, SUBSETS = Release(PoissonGaussian, repeated=True), Release(SubsetGaussian, repeated=True)
+BALL, ANSWER, CLAIM = Release(Sphere), Release(Response), Release(Claimed)
+REPLACE: tuple[Adjacency, ...] = ("replace-one",)
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A statement that a guarantee may cite, and what it prices.
+
+    ``releases``: the lists of events, each in this order, that the statement is about. ``methods``: those whose own
+    noise rests on it, by the name that a guarantee gives (the class, where a mechanism was passed as an object);
+    ``published``: those whose calibration='paper' does. ``adjacencies``: those that the proof covers. ``protects``:
+    what the guarantee may be said to be of.
+    """
+
+    statement: str
+    reference: str
+    status: Status
+    page: str
+    releases: tuple[tuple[Release, ...], ...]
+    methods: tuple[str, ...]
+    published: tuple[str, ...] = ()
+    adjacencies: tuple[Adjacency, ...] = ADJACENCIES
+    protects: tuple[str, ...] = (MODEL,)
+
+    def objection(
+        self, events: tuple[Event, ...], *, method: str, calibration: str, adjacency: str, protects: str, records: int
+    ) -> str:
+        """Why a guarantee with these words cannot rest on this theorem: one sentence, or the empty string."""
+        priced = " or ".join(", ".join(map(str, wanted)) for wanted in self.releases if wanted) or "nothing"
+        lead = "The theorem that it cites"
+        recorded = ", ".join(
+            _in_words(type(event), getattr(event, "noise", None), getattr(event, "count", 1)) for event in events
+        )
+        found = (
+            (self._prices(events), f"{lead} prices {priced}; recorded is {recorded or 'nothing'}."),
+            (
+                method in (self.published if calibration == "paper" else self.methods),
+                f"{lead} is not what this method rests on with calibration={calibration!r}.",
+            ),
+            (adjacency in self.adjacencies, f"{lead} does not cover {adjacency} neighbours."),
+            (protects in self.protects, f"{lead} is about {' or '.join(self.protects)} and nothing else."),
+            (protects != RECORD or records == 1, "It says to be of one record, and speaks of more."),
+            (
+                all(getattr(event, "records", 0) <= records for event in events),
+                "An event speaks of more records than the guarantee does.",
+            ),
+            (
+                not any(_shrinks(getattr(event, "sensitivity", None)) for event in events),
+                "An event states that a replaced record moves less than an added one, which no release of Tacit does.",
+            ),
+        )
+        return next((sentence for holds, sentence in found if not holds), "")
+
+    def _prices(self, events: tuple[Event, ...]) -> bool:
+        return any(
+            len(wanted) == len(events) and all(one.is_of(event) for one, event in zip(wanted, events, strict=True))
+            for wanted in self.releases
+        )
+
+
+def _shrinks(moved: Sensitivity | None) -> bool:
+    """Whether replacing is said to move less than adding: where a record that moves nothing exists, it cannot."""
+    if moved is None or moved.add_remove is None or moved.replace_one is None:
+        return False
+    return moved.replace_one < moved.add_remove
+
+
+THEOREMS: dict[str, Theorem] = {
+    "none": Theorem("No noise was added: this model has no privacy guarantee.", "", "proven", "guarantee", ((),), ()),
+    "gaussian-output": Theorem(
+        "The regularised minimiser moves by at most 2G/Lambda when a record is replaced (G/Lambda when one is added); "
+        "Gaussian noise on it is priced exactly.",
+        "Chaudhuri, Monteleoni & Sarwate 2011, Lemma 8; Balle & Wang 2018, Theorem 5",
+        "proven",
+        "output",
+        ((ONCE,),),
+        ("output", "Output"),
+        published=("Output",),
+    ),
+    "sphere-output": Theorem(
+        "The regularised minimiser moves by at most 2G/Lambda; noise of density exp(-eps ||b|| / sensitivity) on it is "
+        "epsilon-private.",
+        "Chaudhuri, Monteleoni & Sarwate 2011, Theorem 6",
+        "proven",
+        "output",
+        ((BALL,),),
+        ("output-chaudhuri-2011", "Output"),
+        published=("Output",),
+    ),
+    "descent-output": Theorem(
+        "T gradient steps of size at most 1/((n+1) beta + Lambda) move by at most (G/Lambda)(1 - (1 - eta "
+        "Lambda)^T) when "
+        "a record is added, twice that when one is replaced.",
+        "Zhang, Zheng, Mou & Wang 2017, Theorem 1 and Lemma 5",
+        "proven",
+        "output",
+        ((ONCE,),),
+        ("output-zhang-2017", "Output"),
+        published=("output-zhang-2017", "Output"),
+    ),
+    "permutation-output": Theorem(
+        "k passes of permutation SGD move by at most 2kG eta/b (constant step) or 2G/Lambda (decreasing step).",
+        "Wu, Li, Kumar, Chaudhuri, Jha & Naughton 2017, Theorems 4 and 7",
+        "proven",
+        "output",
+        ((ONCE,),),
+        ("output-wu-2017", "output-wu-2017-strong", "Output"),
+        published=("output-wu-2017", "output-wu-2017-strong", "Output"),
+        adjacencies=REPLACE,
+    ),
+    "objective": Theorem(
+        "The privacy loss of the perturbed minimiser is at most that of Gaussian mechanisms, one for each "
+        "corner of the set "
+        "of gradients that a record can have, plus the log ratio of Hessian determinants there.",
+        "Redberg, Koskela & Wang 2023; Kifer, Smith & Thakurta 2012; our proof for replace-one",
+        "proven",
+        "objective",
+        ((Release(Objective, noise="gaussian"), ONCE),),
+        ("objective", "ObjectivePerturbation"),
+        published=("objective", "ObjectivePerturbation"),
+    ),
+    "objective-pure": Theorem(
+        "With noise of density exp(-||b||/scale) in the objective the privacy loss is at most log det ratio + "
+        "sensitivity/scale.",
+        "Chaudhuri, Monteleoni & Sarwate 2011, Theorem 9",
+        "proven",
+        "objective",
+        ((Release(Objective, noise="sphere"), BALL),),
+        ("objective-chaudhuri-2011", "ObjectivePerturbation"),
+        published=("objective-chaudhuri-2011", "ObjectivePerturbation"),
+    ),
+    "statistics": Theorem(
+        "Second moments and cross moments are released once by one joint Gaussian mechanism; the rest is "
+        "post-processing.",
+        "Dwork, Talwar, Thakurta & Zhang 2014; Wang 2018; Balle & Wang 2018",
+        "proven",
+        "statistics",
+        ((ONCE,),),
+        ("statistics", "SufficientStatistics"),
+    ),
+    "gradient": Theorem(
+        "T Gaussian releases of a clipped gradient sum are exactly sqrt(T) clip/scale-GDP (twice that for "
+        "replace-one).",
+        "Dong, Roth & Su 2022, Corollary 3.3; Wang, Ye & Xu 2017",
+        "proven",
+        "gradient",
+        ((STEPS,),),
+        ("gradient", "ls-gradient", "GradientPerturbation"),
+        published=("GradientPerturbation",),
+    ),
+    "sampled-gradient": Theorem(
+        "Noisy sums over Poisson samples, composed by privacy loss distributions.",
+        "Abadi et al. 2016; Koskela, Jälkö & Honkela 2020; Doroshenko et al. 2022",
+        "proven",
+        "gradient",
+        ((SAMPLED,),),
+        ("dp-sgd", "dp-lssgd", "bassily-2014", "GradientPerturbation"),
+        published=("bassily-2014", "GradientPerturbation"),
+    ),
+    "subset-gradient": Theorem(
+        "Noisy sums over batches drawn without replacement, composed by Renyi differential privacy.",
+        "Wang, Balle & Kasiviswanathan 2019, Theorem 9",
+        "proven",
+        "gradient",
+        ((SUBSETS,),),
+        ("dp-sgd-subset", "GradientPerturbation"),
+        published=("dp-lssgd", "GradientPerturbation"),
+        adjacencies=REPLACE,
+    ),
+    "disjoint-gradient": Theorem(
+        "One pass over disjoint random batches with noise of density exp(-eps ||z|| / sensitivity), or Gaussian noise: "
+        "each record is used once.",
+        "Song, Chaudhuri & Sarwate 2013, section II",
+        "proven",
+        "gradient",
+        ((BALL,), (ONCE,)),
+        ("song-2013", "GradientPerturbation"),
+        published=("GradientPerturbation",),
+    ),
+    "svrg": Theorem(
+        "Anchor gradients over all records and clipped gradient differences over Poisson samples, both with "
+        "Gaussian noise, "
+        "composed by privacy loss distributions.",
+        "Wang, Ye & Xu 2017 (Algorithm 1, with the anchor noised once and the sampler accounted)",
+        "proven",
+        "gradient",
+        ((STEPS, SAMPLED),),
+        ("dp-svrg", "Svrg"),
+    ),
+    "individual": Theorem(
+        "Noisy gradient sums in which every record's own parts have squared norms that add up to at most B over the "
+        "whole run: sqrt(B)/scale-GDP, twice that when a record is replaced.",
+        "Feldman & Zrnic 2021; Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2023; our proof on the page",
+        "proven",
+        "individual",
+        ((ONCE,),),
+        ("individual", "Individual"),
+    ),
+    "pidp-sgd": Theorem(
+        "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "
+        "used without noise; false for all constants c and c' once n is large.",
+        "Kang et al. 2023, Theorem 5",
+        "refuted",
+        "heterogeneity",
+        ((CLAIM,),),
+        (),
+        published=("pidp-sgd", "PidpSgd"),
+        adjacencies=REPLACE,
+    ),
+    "pi-dbdp-erm": Theorem(
+        "Performance-improving DBDP-ERM is said to be (eps, delta)-private although it starts at the exact minimiser "
+        "and records of small influence are used without noise; false for every constant.",
+        "Kang et al. 2020b, Theorem 2",
+        "refuted",
+        "heterogeneity",
+        ((CLAIM,),),
+        (),
+        published=("pi-dbdp-erm", "PiDbdpErm"),
+        adjacencies=REPLACE,
+    ),
+    "input": Theorem(
+        "Given the noise on all rows and all that the dishonest sent, the model is objective perturbation over a ball; "
+        "the differing contributor's noisy row is short and the honest others' noise is convex enough, but for rare "
+        "events that are added to delta.",
+        "Our repair of Fukuchi, Tran & Sakuma 2017, Theorem 1; the proof is on the page",
+        "proven",
+        "input",
+        ((Release(InputMinimum), ONCE),),
+        ("input", "InputPerturbation"),
+        adjacencies=REPLACE,
+    ),
+    "input-paper": Theorem(
+        "The model learned from records perturbed by Algorithm 1 is said to be (eps, delta)-private.",
+        "Fukuchi, Tran & Sakuma 2017, Theorem 1 (the published proof has gaps, listed on the page)",
+        "claimed",
+        "input",
+        ((CLAIM,),),
+        (),
+        published=("input", "InputPerturbation"),
+        adjacencies=REPLACE,
+    ),
+    "input-record": Theorem(
+        "A submission is one joint Gaussian mechanism on (q, p), priced exactly.",
+        "Balle & Wang 2018, Theorem 5; Dong, Roth & Su 2022",
+        "proven",
+        "input",
+        ((ONCE,), (ONCE, ONCE)),
+        ("input", "InputPerturbation"),
+        published=("input", "InputPerturbation"),
+        adjacencies=REPLACE,
+        protects=(RECORD,),
+    ),
+    "input-local": Theorem(
+        "Each record is perturbed by its owner; in an order that tells nothing, n of them are at most as far apart as "
+        "a pair of binomials with e^{-eps_0} n clones, but for a price of the releases' own delta.",
+        "Feldman, McMillan & Talwar 2022, Theorem 3.2; the term for delta_0 is proven on the page",
+        "proven",
+        "local",
+        ((Release(Shuffled),), (ONCE, ANSWER)),
+        ("input-local", "LocalPerturbation"),
+        adjacencies=REPLACE,
+    ),
+    "input-local-record": Theorem(
+        "Gaussian noise on x and randomised response on y, multiplied exactly.",
+        "Balle & Wang 2018, Theorem 5; Warner 1965",
+        "proven",
+        "local",
+        ((ONCE, ANSWER),),
+        ("input-local", "LocalPerturbation"),
+        adjacencies=REPLACE,
+        protects=(RECORD,),
+    ),
+    "local-duchi-2013": Theorem(
+        "Every contributor answers once, by an l2-ball mechanism of pure epsilon.",
+        "Duchi, Jordan & Wainwright 2013, section 4.2.3",
+        "proven",
+        "local",
+        ((ANSWER,),),
+        ("local-duchi-2013", "DuchiSgd"),
+        adjacencies=REPLACE,
+        protects=(MODEL, RECORD),
+    ),
+    "input-kang-2020": Theorem(
+        "Gradient descent on records with noise of variance O(T log(1/delta)/(n^2 eps^2)) on their features is said to "
+        "be (eps, delta)-private; false for every constant once n is large.",
+        "Kang et al. 2020a, Theorems 1 and 3",
+        "refuted",
+        "local",
+        ((CLAIM,),),
+        (),
+        published=("input-kang-2020", "input-perturbation", "PublishedInput"),
+        adjacencies=REPLACE,
+    ),
+    "dbdp-erm": Theorem(
+        "DBDP-ERM's Algorithm 1, features perturbed with noise c q G sqrt(T log(1/delta))/eps, is said to be "
+        "(eps, delta)-private; false for every constant once delta is small.",
+        "Kang et al. 2020b, Theorem 1",
+        "refuted",
+        "local",
+        ((CLAIM,),),
+        (),
+        published=("dbdp-erm", "PublishedInput"),
+        adjacencies=REPLACE,
+    ),
+}

@@ -1,0 +1,136 @@
+"""What is known about the methods, worked out from their own code: status of each calibration, adjacencies covered."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from tacit.checks import PrivacyError
+from tacit.linear.losses import Logistic, Squared
+from tacit.mechanisms import METHODS, Method
+from tacit.privacy.theorems import THEOREMS
+from tacit.published import PUBLISHED
+from tacit.training import RefutedWarning, prepare
+from tacit.types import Adjacency, Budget, Calibration, Facts, Status
+
+_PAPER_EPSILONS = (0.1, 1.0, 10.0)
+_RECORDS = 1000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method: the status of each of its calibrations, in words, and whether add-remove neighbours are covered."""
+
+    method: Method
+    status: str
+    both: bool
+
+
+def entry(method: Method) -> Entry:
+    """Look at one method by pricing small runs of it. No records are involved."""
+    plan = method.mechanism.calibrate(Budget(float("inf"), 1e-6), _facts(method), None, "proven")
+    words: list[str] = [THEOREMS[plan.theorem].status]
+    if "paper" in method.calibrations:
+        found = {epsilon: _published(method, epsilon) for epsilon in _PAPER_EPSILONS}
+        parts = [
+            status if len(set(found.values())) == 1 else f"{status} at epsilon {_listed(found, status)}"
+            for status in dict.fromkeys(found.values())
+        ]
+        words.append("paper: " + ", ".join(parts))
+    try:
+        _status(method, 0.1, "add-remove", "proven")
+    except PrivacyError:
+        return Entry(method, "; ".join(words), both=False)
+    return Entry(method, "; ".join(words), both=True)
+
+
+def published_status(method: Method) -> Status:
+    """The status of a method that only papers have, with 1 for the constants that its paper leaves open."""
+    mechanism: Any = method.mechanism
+    unset = [field.name for field in fields(mechanism) if field.name.endswith("constant")]
+    constants = {name: 1.0 for name in unset if getattr(mechanism, name) is None}
+    return _status(replace(method, mechanism=replace(mechanism, **constants)), 1.0, "replace-one", "paper")
+
+
+def table() -> str:
+    """All methods, as text: those to use, then those that only reproduce a paper."""
+    head = ("name", "noise in", "adjacency", "status", "losses", "paper")
+    lines = []
+    for method in METHODS.values():
+        known = entry(method)
+        losses = "all" if len(method.losses) >= 4 else ", ".join(method.losses)
+        lines.append(
+            (
+                method.name,
+                method.mechanism.site,
+                "both" if known.both else "replace-one",
+                known.status,
+                losses,
+                method.paper,
+            )
+        )
+    published = [
+        (
+            method.name,
+            method.mechanism.site,
+            published_status(method),
+            method.paper,
+            method.about.rpartition("proven form: ")[2],
+        )
+        for method in PUBLISHED.values()
+    ]
+    notes = (
+        "method='auto' chooses among them from public facts: numbers of records and features, loss, epsilon and delta.",
+        "Losses: logistic, softmax, huber-hinge and squared. Status: of the proven calibration, which is the default, "
+        "and of calibration='paper', the noise as published, where that differs. Every fit prices the noise it used, "
+        f"and a guarantee whose noise falls short says refuted or claimed (looked up here for n = {_RECORDS:,}).",
+    )
+    warning = (
+        "Published algorithms with no proof that holds, kept to reproduce and audit their papers: never for private "
+        "records. They run with calibration='paper' only, need the constants that their papers leave open, and warn."
+    )
+    second = _aligned([("name", "noise in", "status", "paper", "proven form"), *published])
+    explained = [line for note in notes for line in textwrap.wrap(note, 110)]
+    return "\n".join([*_aligned([head, *lines]), "", *explained, "", *textwrap.wrap(warning, 110), "", *second])
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def _facts(method: Method) -> Facts:
+    return Facts(
+        records=_RECORDS,
+        features=10,
+        outputs=1,
+        radius=1.0,
+        loss=Logistic() if "logistic" in method.losses else Squared(),
+    )
+
+
+def _status(method: Method, epsilon: float, adjacency: Adjacency, calibration: Calibration) -> Status:
+    pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
+    budget = Budget(epsilon, 0.0 if pure else _RECORDS**-1.5, adjacency)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RefutedWarning)
+        prepared = prepare(
+            _facts(method), method.mechanism, budget, method=method.name, seeded=False, calibration=calibration
+        )
+    return prepared.guarantee.status
+
+
+def _published(method: Method, epsilon: float) -> str:
+    """The status of the noise as published; some papers' conditions are not met by every run."""
+    try:
+        return _status(method, epsilon, "replace-one", "paper")
+    except PrivacyError:
+        return "conditions not met"
+
+
+def _listed(found: dict[float, str], status: str) -> str:
+    chosen: Sequence[str] = [f"{epsilon:g}" for epsilon, value in found.items() if value == status]
+    return " and ".join(chosen)
