@@ -21,6 +21,9 @@ Calibration = Literal["proven", "paper"]
 Site = Literal["input", "objective", "gradient", "output"]
 Status = Literal["proven", "claimed", "refuted"]
 
+Targets = Literal["signs", "classes"] | tuple[float, float]
+"""What a loss takes: -1 and +1, class numbers, or numbers within a range."""
+
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-remove")
 RADII = (1e-50, 1e50)
 """Norms that rows may be clipped to: squares and fourth powers of them are far from where doubles end."""
@@ -95,6 +98,14 @@ class Loss(Protocol):
     def coupled(self) -> bool:
         """True when the columns of z belong to one model."""
 
+    @property
+    def outputs(self) -> int:
+        """Columns of z of one model: 1, or the number of classes for coupled losses."""
+
+    @property
+    def targets(self) -> Targets:
+        """What y holds."""
+
     def value(self, z: Array, y: Array) -> Array:
         """Loss of each row (and of each column, for scalar losses)."""
 
@@ -130,6 +141,11 @@ class Facts:
         check(
             least <= self.radius <= most, f"Expected rows of norm {self.radius:g} to be between {least:g} and {most:g}."
         )
+
+    @classmethod
+    def example(cls, loss: Loss, records: int = 1000) -> Facts:
+        """Facts of a plain run with this loss, to ask methods about it."""
+        return cls(records=records, features=10, outputs=loss.outputs, radius=1.0, loss=loss)
 
     @property
     def models(self) -> int:

@@ -72,15 +72,15 @@ def _root(facts: Facts) -> float:
     return math.sqrt(facts.size / facts.models)
 
 
-def minimum_reach(facts: Facts, strong: float, linear: float = 0.0) -> float:
+def minimum_reach(facts: Facts, strength: float, linear: float = 0.0) -> float:
     """The norm that a minimiser has at most, for a linear term of norm at most ``linear``: public.
 
     The objective there is at most its value at zero, n times the loss at zero; losses are not negative. So
     ``Lambda/2 ||w||^2 - linear ||w|| <= n loss(0)``, and ||w|| is at most ``sqrt(2 n loss(0) / Lambda) + 2 linear /
     Lambda``; G / Lambda is added for the point where the solver stops.
     """
-    height = 2 * (facts.records + 1) * facts.loss.at_zero / strong
-    return math.sqrt(height) + (2 * linear + facts.gradient) / strong
+    height = 2 * (facts.records + 1) * facts.loss.at_zero / strength
+    return math.sqrt(height) + (2 * linear + facts.gradient) / strength
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class Problem:
     records: Records
     loss: Loss
     outputs: int = 1
-    regularization: float = 0.0
+    strength: float = 0.0
     linear: Array | None = field(default=None, repr=False)
 
     @property
@@ -260,12 +260,12 @@ class Problem:
             z = self.records.predict(block, rows, weights)
             total += self.loss.value(z, self.records.targets[rows]).sum(axis=0)
         axis = None if self.loss.coupled else 0
-        total = total + 0.5 * self.regularization * (weights**2).sum(axis=axis)
+        total = total + 0.5 * self.strength * (weights**2).sum(axis=axis)
         return np.asarray(total if self.linear is None else total + (self.linear * weights).sum(axis=axis))
 
     def gradient(self, weights: Array) -> Array:
         """The full gradient of the objective."""
-        total = self._sum_gradients(weights, math.inf) + self.regularization * weights
+        total = self._sum_gradients(weights, math.inf) + self.strength * weights
         return total if self.linear is None else total + self.linear
 
     def clipped_gradient(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:
@@ -320,15 +320,15 @@ class Problem:
             z, y = self.records.predict(block, rows, weights), self.records.targets[rows]
             slope_sum += self.records.gather(block, rows, self.loss.slope(z, y))
             self.records.add_hessian(curve_sum, block, rows, self.loss.curve(z, y, np.ones_like(z))[:, 0])
-        slope_sum += self.regularization * weights
+        slope_sum += self.strength * weights
         if self.linear is not None:
             slope_sum += self.linear
-        curve_sum[np.diag_indices(size)] += self.regularization
+        curve_sum[np.diag_indices(size)] += self.strength
         return slope_sum, curve_sum
 
     def hessian_times(self, weights: Array, direction: Array) -> Array:
         """Hessian times a direction, without forming the Hessian."""
-        total = self.regularization * direction
+        total = self.strength * direction
         for block, rows in self.records.blocks():
             z, u = (self.records.predict(block, rows, w) for w in (weights, direction))
             total = total + self.records.gather(block, rows, self.loss.curve(z, self.records.targets[rows], u))

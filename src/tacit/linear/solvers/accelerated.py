@@ -75,7 +75,7 @@ class Accelerated:
         """
         centre, passes = Centre(problem, start), 2
         smooth = centre.largest_curvature()
-        condition = smooth / problem.regularization
+        condition = smooth / problem.strength
         factor = reduction(problem.facts, condition)
         most = steps_bound(condition, factor)
         while not centre.gap <= self.limit:
@@ -89,8 +89,8 @@ class Accelerated:
 
 def _descend(centre: Centre, smooth: float, goal: float, most: int) -> tuple[Array, int]:
     """A step from the centre to a gradient norm of at most ``goal``, and the passes it took."""
-    strong = centre.problem.regularization
-    theta = math.sqrt(strong / smooth)
+    strength = centre.problem.strength
+    theta = math.sqrt(strength / smooth)
     x = z = np.zeros_like(centre.weights)
     for k in range(1, most + 1):
         y = (x + theta * z) / (1 + theta)
@@ -98,7 +98,7 @@ def _descend(centre: Centre, smooth: float, goal: float, most: int) -> tuple[Arr
         if float(np.linalg.norm(gradient)) <= goal:
             return y, k + k // LOOK
         x = y - gradient / smooth
-        z = (1 - theta) * z + theta * y - (theta / strong) * gradient
+        z = (1 - theta) * z + theta * y - (theta / strength) * gradient
         if k % LOOK == 0 and float(np.linalg.norm(centre.moved(x))) <= goal:
             return x, k + k // LOOK
     return x, most + most // LOOK

@@ -80,7 +80,7 @@ class Centre:
     @cached_property
     def gradient(self) -> Array:
         """The gradient at the centre, from these very scores."""
-        problem, total = self.problem, self.problem.regularization * self.weights
+        problem, total = self.problem, self.problem.strength * self.weights
         for block, rows in self._blocks():
             slopes = problem.loss.slope(self.scores[rows], problem.records.targets[rows])
             total = total + problem.records.gather(block, rows, slopes)
@@ -93,7 +93,7 @@ class Centre:
 
     def moved(self, step: Array) -> Array:
         """The gradient at ``centre + step``: one pass over the records."""
-        problem, total = self.problem, self.gradient + self.problem.regularization * step
+        problem, total = self.problem, self.gradient + self.problem.strength * step
         for block, rows in self._blocks():
             along = problem.records.predict(block, rows, step)
             changes = problem.loss.change(self.scores[rows], problem.records.targets[rows], along)
@@ -109,7 +109,7 @@ class Centre:
         problem, records = self.problem, self.problem.records
         along = np.vstack([records.predict(block, rows, direction) for block, rows in self._blocks()])
         fall = float((self.gradient * direction).sum())
-        stiff = problem.regularization * float((direction**2).sum())
+        stiff = problem.strength * float((direction**2).sum())
 
         def derivative(t: float) -> float:
             return (
@@ -133,7 +133,7 @@ class Centre:
             for block, rows in records.blocks():
                 records.add_hessian(gram, block, rows, np.ones(rows.stop - rows.start))
             top = min(top, float(np.linalg.eigvalsh(gram)[-1]) + 1e-6 * top)
-        return smooth * top + self.problem.regularization
+        return smooth * top + self.problem.strength
 
     def _blocks(self) -> Iterator[tuple[Any, slice]]:
         return self.problem.records.blocks(rows_at_once(self.problem.records.count))

@@ -31,30 +31,30 @@ ROUNDINGS = 5
 refinement, which leaves ``gradient <= gradient/2 + 2 roundings`` a centre, gets there."""
 
 
-def least_regularization(facts: Facts) -> float:
+def least_strength(facts: Facts) -> float:
     """The smallest Lambda at which every set of records ends certified: from n, d, the scores and beta alone."""
     return facts.records * facts.curvature / (min(CONDITION, largest_condition(facts)) - 1)
 
 
-def check_certifiable(facts: Facts, strong: float) -> None:
+def check_certifiable(facts: Facts, strength: float) -> None:
     """Refuse a regulariser so weak that double precision, or patience, might not suffice to certify a minimum.
 
-    Whether they do would depend on the records. The threshold is public: see :func:`least_regularization`.
+    Whether they do would depend on the records. The threshold is public: see :func:`least_strength`.
     """
-    least = least_regularization(facts)
-    if strong < least * (1 - 1e-9):
+    least = least_strength(facts)
+    if strength < least * (1 - 1e-9):
         refuse(
             f"A minimum can be certified in double precision only with regularization >= {least / facts.records:.6g} "
             "here; leave it out to have it chosen."
         )
 
 
-def solver_slack(facts: Facts, strong: float, linear: float = 0.0) -> float:
+def solver_slack(facts: Facts, strength: float, linear: float = 0.0) -> float:
     """What the certificate allows for rounding, for a linear term of norm at most ``linear``: public.
 
     Five times the rounding of one gradient at the minimum, and that of adding the linear term.
     """
-    rounding = gradient_rounding(facts, minimum_reach(facts, strong, linear))
+    rounding = gradient_rounding(facts, minimum_reach(facts, strength, linear))
     return ROUNDINGS * rounding + math.sqrt(facts.models) * linear_rounding(linear)
 
 
@@ -72,7 +72,7 @@ class Certified:
 def solve(problem: Problem, tau: float, slack: float) -> Certified:
     """Minimise to a certified gradient norm of at most ``tau + slack``, all models together.
 
-    Guarantee: it ends so for all records, if Lambda is at least :func:`least_regularization` and slack at least
+    Guarantee: it ends so for all records, if Lambda is at least :func:`least_strength` and slack at least
     :func:`solver_slack`.
 
     Edges: a linear term longer than the slack was computed for gets its own slack, so that it ends then too.
@@ -101,7 +101,7 @@ def _finish(problem: Problem, tau: float, slack: float, quick: Certified) -> Cer
     if quick.gaps[0] <= tau + slack:
         return quick
     linear = 0.0 if problem.linear is None else float(np.linalg.norm(problem.linear))
-    limit = tau + max(slack, solver_slack(problem.facts, problem.regularization, linear))
+    limit = tau + max(slack, solver_slack(problem.facts, problem.strength, linear))
     origin = Centre(problem, problem.start())
     start = quick.weights if quick.gaps[0] < origin.gap else origin.weights
     surer = Searched(limit).solve(problem, start)

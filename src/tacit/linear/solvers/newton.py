@@ -158,7 +158,7 @@ def _hessians(problem: Problem, weights: Array) -> Array:
         packed += curves.T @ (design[:, upper] * design[:, lower])
     hessians = np.empty((len(packed), size, size))
     hessians[:, upper, lower] = hessians[:, lower, upper] = packed
-    hessians[:, np.arange(size), np.arange(size)] += problem.regularization
+    hessians[:, np.arange(size), np.arange(size)] += problem.strength
     return hessians
 
 

@@ -74,5 +74,5 @@ def coupled_hessian(problem: Problem, weights: Array) -> Array:
     for i, j in itertools.combinations(range(outputs), 2):
         total[:, j, :, i] = total[:, i, :, j]
     hessian = total.reshape(weights.size, weights.size)
-    hessian[np.diag_indices(weights.size)] += problem.regularization
+    hessian[np.diag_indices(weights.size)] += problem.strength
     return hessian

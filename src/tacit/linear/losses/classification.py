@@ -1,18 +1,4 @@
-"""Losses of the raw prediction, with the constants that sensitivity proofs need.
-
-Scalar losses treat the columns of z independently. Labels of classifiers are -1 and +1; softmax takes class numbers.
-
-Each loss has a ``change``: the slope at z + u less the slope at z, with an error of a few ulps of *u*, however small u
-is next to z. The difference of two computed slopes has an error of ulps of the slopes themselves. A solver that works
-with changes is not stopped by the rounding of the scores.
-
-| loss | slope at most | curvature at most | trace |
-| --- | --- | --- | --- |
-| Logistic | 1 | 1/4 | 1/4 |
-| HuberHinge, smoothing h | 1 | 1/(2h) | 1/(2h) |
-| Squared, targets within B | 2B | 1 | 1 |
-| Softmax, K classes | sqrt(2) | 1/2 | 1 - 1/K |
-"""
+"""Losses of classifiers. Labels are -1 and +1; softmax takes class numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +9,8 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from tacit.checks import check, check_positive
-from tacit.types import Array
+from tacit.linear.losses.base import Scalar, cut_change
+from tacit.types import Array, Targets
 
 MARGIN = 32.0
 """The largest margin a. ``a - y z`` is rounded by at most ``a + |z|`` ulps, which changes a slope by a quarter of that:
@@ -37,39 +24,8 @@ def check_margin(margin: float) -> None:
     check(0 <= margin <= MARGIN, f"Expected 0 <= margin={margin} <= {MARGIN:g}.")
 
 
-def _cut_change(at: Array, step: Array, low: float, high: float) -> Array:
-    """``clip(at + step, low, high) - clip(at, low, high)``; the error is at most two ulps of ``step``."""
-    inside = np.clip(at, low, high)
-    return np.asarray(np.clip(step + (at - inside), low - inside, high - inside))
-
-
 @dataclass(frozen=True)
-class _Scalar:
-    """What all losses of one real prediction share."""
-
-    @property
-    def trace(self) -> float:
-        """Equals the smoothness: one direction."""
-        return self.smoothness
-
-    @property
-    def smoothness(self) -> float:
-        """Set by each loss."""
-        return math.inf
-
-    @property
-    def directions(self) -> int:
-        """One record's gradient keeps one direction, its row."""
-        return 1
-
-    @property
-    def coupled(self) -> bool:
-        """Columns are independent models."""
-        return False
-
-
-@dataclass(frozen=True)
-class Logistic(_Scalar):
+class Logistic(Scalar):
     """``log(1 + exp(margin - y z))`` for y in {-1, +1}. Third derivative at most 1/(6 sqrt 3).
 
     A margin above zero asks for scores beyond it, as the hinge does. With s the slope's size the curvature is s (1 -
@@ -80,6 +36,7 @@ class Logistic(_Scalar):
     margin: float = 0.0
     name: str = "logistic"
     geometry: str = "logistic"
+    targets: Targets = "signs"
 
     def __post_init__(self) -> None:
         check_margin(self.margin)
@@ -131,7 +88,7 @@ class Logistic(_Scalar):
 
 
 @dataclass(frozen=True)
-class HuberHinge(_Scalar):
+class HuberHinge(Scalar):
     """The hinge loss with its corner rounded over a width 2h (Chaudhuri et al. 2011, section 5).
 
     With m = y z: 0 for m > 1 + h; (1 + h - m)^2 / (4h) for |1 - m| <= h; 1 - m below.
@@ -140,6 +97,7 @@ class HuberHinge(_Scalar):
     smoothing: float = 0.5
     name: str = "huber-hinge"
     geometry: str = "monotone"
+    targets: Targets = "signs"
 
     def __post_init__(self) -> None:
         check_positive("smoothing", self.smoothing)
@@ -177,57 +135,7 @@ class HuberHinge(_Scalar):
     def change(self, z: Array, y: Array, u: Array) -> Array:
         """The slope at z + u less that at z."""
         width = 2.0 * self.smoothing
-        return np.asarray(-y * _cut_change((1.0 + self.smoothing - y * z) / width, -y * u / width, 0.0, 1.0))
-
-
-@dataclass(frozen=True)
-class Squared(_Scalar):
-    """``(z - y)^2 / 2`` where |z| <= B, continued linearly outside, for targets |y| <= B.
-
-    A prediction outside the targets' range is never needed, and the linear continuation makes the loss 2B-Lipschitz on
-    the whole space, so no bounded domain for the weights is needed: the loss is convex, once continuously
-    differentiable, with curvature 1 inside and 0 outside. ``bound = inf`` is the plain square, which has no Lipschitz
-    constant and is refused by the mechanisms that need one.
-    """
-
-    bound: float = 1.0
-    name: str = "squared"
-    geometry: str = "two-sided"
-
-    def __post_init__(self) -> None:
-        check(self.bound > 0, f"Expected bound={self.bound} > 0.")
-
-    @property
-    def lipschitz(self) -> float:
-        """|z - y| <= 2B."""
-        return 2.0 * self.bound
-
-    @property
-    def at_zero(self) -> float:
-        """B^2 / 2."""
-        return 0.5 * self.bound**2
-
-    @property
-    def smoothness(self) -> float:
-        """One."""
-        return 1.0
-
-    def value(self, z: Array, y: Array) -> Array:
-        """Loss of each prediction."""
-        inside = np.clip(z, -self.bound, self.bound)
-        return np.asarray(0.5 * (inside - y) ** 2 + (inside - y) * (z - inside))
-
-    def slope(self, z: Array, y: Array) -> Array:
-        """First derivative in z."""
-        return np.asarray(np.clip(z, -self.bound, self.bound) - y)
-
-    def curve(self, z: Array, y: Array, u: Array) -> Array:
-        """Second derivative times u."""
-        return np.asarray(np.where(np.abs(z) <= self.bound, 1.0, 0.0) * u)
-
-    def change(self, z: Array, y: Array, u: Array) -> Array:
-        """The slope at z + u less that at z."""
-        return _cut_change(z, u, -self.bound, self.bound)
+        return np.asarray(-y * cut_change((1.0 + self.smoothing - y * z) / width, -y * u / width, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -243,6 +151,7 @@ class Softmax:
     margin: float = 0.0
     name: str = "softmax"
     geometry: str = "simplex"
+    targets: Targets = "classes"
 
     def __post_init__(self) -> None:
         check(self.classes >= 2, f"Expected classes={self.classes} >= 2.")
@@ -282,6 +191,11 @@ class Softmax:
     def coupled(self) -> bool:
         """The columns are scores of one model."""
         return True
+
+    @property
+    def outputs(self) -> int:
+        """One score a class."""
+        return self.classes
 
     def value(self, z: Array, y: Array) -> Array:
         """Loss of each row, as a column."""
@@ -328,3 +242,7 @@ def probabilities(scores: Array, margin: float) -> Array:
     u = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = u * (u.sum(axis=1, keepdims=True) + math.expm1(-margin) * u)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+LOSSES = (Logistic(), Softmax(3), HuberHinge())
+"""One of each kind, as methods and contract tests take them."""

@@ -1,0 +1,46 @@
+"""What all losses of one real prediction share, and differences of cut numbers to the last bits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.types import Array
+
+
+def cut_change(at: Array, step: Array, low: float, high: float) -> Array:
+    """``clip(at + step, low, high) - clip(at, low, high)``; the error is at most two ulps of ``step``."""
+    inside = np.clip(at, low, high)
+    return np.asarray(np.clip(step + (at - inside), low - inside, high - inside))
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """What all losses of one real prediction share."""
+
+    @property
+    def trace(self) -> float:
+        """Equals the smoothness: one direction."""
+        return self.smoothness
+
+    @property
+    def smoothness(self) -> float:
+        """Set by each loss."""
+        return math.inf
+
+    @property
+    def directions(self) -> int:
+        """One record's gradient keeps one direction, its row."""
+        return 1
+
+    @property
+    def coupled(self) -> bool:
+        """Columns are independent models."""
+        return False
+
+    @property
+    def outputs(self) -> int:
+        """One score a model."""
+        return 1
