@@ -2,7 +2,8 @@
 
 from tacit._version import __version__
 from tacit.checks import PrivacyError
-from tacit.estimators.linear import LinearRegression, LinearSVC, LogisticRegression
+from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
+from tacit.files import load, save
 from tacit.privacy.guarantee import Guarantee, spent
 from tacit.schema.schema import Schema
 from tacit.training import RefutedWarning
@@ -18,6 +19,8 @@ __all__ = [
     "RefutedWarning",
     "Schema",
     "__version__",
+    "load",
+    "save",
     "spent",
 ]
 

@@ -1,11 +1,5 @@
-"""Model files: one JSON text, no pickle, safe to load from a stranger.
-
-A file holds a format tag, the estimator's name and parameters, the released numbers, the label set, the schema and the
-guarantee (where people perturb their own records, also that of one record), with a checksum over all of it. Reading
-builds nothing but numbers and text: every type, shape and size is checked, and whatever does not fit is a
-:class:`~tacit.checks.PrivacyError` with one sentence.
-
-The seed of an experiment is never written: whoever knows it can remove the noise.
+"""Linear models as JSON: a format tag, the estimator's name and parameters, the released numbers, the label set, the
+schema and the guarantee (where people perturb their own records, also that of one record), with a checksum over all.
 """
 
 from __future__ import annotations
@@ -13,29 +7,26 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tacit import estimators
 from tacit.checks import PrivacyError, check, refuse
-from tacit.estimators import network_file
-from tacit.estimators.linear import LinearRegression, LinearSVC, LogisticRegression
-from tacit.privacy.events import is_amount, is_probability
+from tacit.estimators.base import PrivateLinear
+from tacit.privacy.events import is_amount
 from tacit.privacy.guarantee import Guarantee, checksum
-from tacit.reading import LARGEST, floats, labels, named, need, parse, plain, read_bytes, write_whole
+from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
 from tacit.schema.schema import Schema
-from tacit.types import ADJACENCIES
 
 FORMAT = "tacit-model"
 VERSION = 2
 
-Model = LogisticRegression | LinearSVC | LinearRegression
-ESTIMATORS: dict[str, type[Model]] = {kind.__name__: kind for kind in (LogisticRegression, LinearSVC, LinearRegression)}
-_SETTINGS: dict[str, tuple[str, ...]] = {"LogisticRegression": ("margin_",)}
-"""Numbers that a fit chose from public facts, and that predictions need."""
+ESTIMATORS: dict[str, type[PrivateLinear]] = {name: getattr(estimators, name) for name in estimators.__all__}
 _FIELDS = {
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
     "schema", "guarantee", "record_guarantee", "checksum",
@@ -44,19 +35,8 @@ _SINCE = {"record_guarantee": 2}
 """Fields that files of earlier versions do not have."""
 
 
-class ModelFile(NamedTuple):
-    """What a model file holds: a fitted model, and the schema that encodes tables for it."""
-
-    model: Model
-    schema: Schema | None
-
-
-def save(model: Model, path: str | Path, schema: Schema | None = None) -> None:
-    """Write a fitted model to one JSON file, whole or not at all.
-
-    Edges: ``random_state`` is not written; a mechanism object given as ``method`` is written as 'auto' (its settings
-    and noise are in the guarantee).
-    """
+def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -> None:
+    """Write a fitted model to one JSON file, whole or not at all."""
     name = type(model).__name__
     check(ESTIMATORS.get(name) is type(model), f"Expected one of {', '.join(ESTIMATORS)} to save.")
     check_is_fitted(model, "coef_")
@@ -71,7 +51,7 @@ def save(model: Model, path: str | Path, schema: Schema | None = None) -> None:
         "version": VERSION,
         "estimator": name,
         "parameters": parameters,
-        "settings": {key: float(getattr(model, key)) for key in _SETTINGS.get(name, ())},
+        "settings": {key: float(getattr(model, key)) for key in model.settings},
         "classes": _plain(getattr(model, "classes_", None)),
         "coef": _plain(np.asarray(model.coef_, dtype=np.float64)),
         "intercept": _plain(np.asarray(model.intercept_, dtype=np.float64)),
@@ -90,18 +70,15 @@ def save(model: Model, path: str | Path, schema: Schema | None = None) -> None:
     write_whole(path, whole)
 
 
-def load(path: str | Path) -> ModelFile:
-    """Read a model file; raises PrivacyError for a tampered, truncated or foreign one."""
-    with named(path):
-        if network_file.holds_tensors(path):
-            refuse("This file holds tensors. If it is a network of Tacit, load it with tacit.nn.load.")
-        return from_dict(parse(read_bytes(path, LARGEST)))
+def is_model(data: object) -> bool:
+    """Whether this says of itself that it is a model file."""
+    return isinstance(data, dict) and data.get("format") == FORMAT
 
 
-def from_dict(data: object) -> ModelFile:
-    """The model that :func:`save` described, with every field checked."""
+def from_dict(data: object) -> tuple[PrivateLinear, Schema | None]:
+    """The model that :func:`save` described, and its schema, with every field checked."""
     plain(data)
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    if not isinstance(data, dict) or not is_model(data):
         refuse("This is not a Tacit model file.")
     if type(data.get("version")) is not int or not 1 <= data["version"] <= VERSION:
         refuse("This model file was written by a later version of Tacit. Upgrade to read it.")
@@ -116,13 +93,7 @@ def from_dict(data: object) -> ModelFile:
         raise PrivacyError("This model file is incomplete or malformed; it was not loaded.") from error
 
 
-def read_json(path: str | Path) -> object:
-    """JSON from a file of bounded size and depth, without duplicate fields, NaN or infinity."""
-    with named(path):
-        return parse(read_bytes(path, LARGEST))
-
-
-def _build(content: Mapping[str, Any]) -> ModelFile:
+def _build(content: Mapping[str, Any]) -> tuple[PrivateLinear, Schema | None]:
     fields = {field for field in _FIELDS if content["version"] >= _SINCE.get(field, 1)}
     need(set(content) | {"checksum"} == fields, "Its fields are not those of a model file.")
     kind = ESTIMATORS.get(content["estimator"])
@@ -133,22 +104,21 @@ def _build(content: Mapping[str, Any]) -> ModelFile:
     need(type(features) is int and features >= 1, "Its number of features is not a whole number >= 1.")
     model = kind(**_parameters(kind, content["parameters"], guarantee))
     settings = content["settings"]
-    need(set(settings) == set(_SETTINGS.get(kind.__name__, ())), "Its settings are not those of its estimator.")
+    need(set(settings) == set(kind.settings), "Its settings are not those of its estimator.")
     for key, value in settings.items():
         setattr(model, key, float(floats(value)))
-    coefficients, intercept = floats(content["coef"]), floats(content["intercept"])
-    if isinstance(model, LinearRegression):
-        need(content["classes"] is None, "A regression has no classes.")
-        shape: tuple[int, ...] = ()
-        model.intercept_ = float(intercept) if intercept.ndim == 0 else intercept
-    else:
+    shape: tuple[int, ...] = ()
+    if "classes" in content["parameters"]:
         model.classes_ = labels(content["classes"])
         need(np.array_equal(model.classes_, np.unique(model.classes_)), "Its classes are not sorted and distinct.")
         shape = (1 if len(model.classes_) == 2 else len(model.classes_),)
-        model.intercept_ = intercept
+    else:
+        need(content["classes"] is None, "A regression has no classes.")
+    coefficients, intercept = floats(content["coef"]), floats(content["intercept"])
     need(intercept.shape == shape, "Its intercept does not have the shape that its classes need.")
     need(coefficients.shape == (*shape, features), "Its coefficients do not have the shape that its fields need.")
-    model.coef_, model.guarantee_, model.n_features_in_ = coefficients, guarantee, features
+    model.coef_, model.intercept_ = coefficients, intercept if shape else float(intercept)
+    model.guarantee_, model.n_features_in_ = guarantee, features
     if content.get("record_guarantee") is not None:
         model.record_guarantee_ = Guarantee.from_dict(content["record_guarantee"])
         need(
@@ -162,66 +132,46 @@ def _build(content: Mapping[str, Any]) -> ModelFile:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     schema = None if content["schema"] is None else Schema.from_dict(content["schema"])
     need(schema is None or schema.width == features, "Its schema does not encode the columns that the model has.")
-    return ModelFile(model, schema)
+    return model, schema
 
 
 def guarantees(data: object) -> tuple[Guarantee, ...]:
-    """What a model file, or a guarantee alone, promises: of the model, then, where there is one, of one record."""
-    if not (isinstance(data, dict) and data.get("format") == FORMAT):
-        return (Guarantee.from_dict(data),)
-    model = from_dict(data).model
-    record = getattr(model, "record_guarantee_", None)
+    """What a model file promises: of the model, then, where there is one, of one record."""
+    model, _ = from_dict(data)
+    record = vars(model).get("record_guarantee_")
     return (model.guarantee_,) if record is None else (model.guarantee_, record)
 
 
-def stated(path: str | Path) -> tuple[Guarantee, ...]:
-    """What a file promises: a model file, a network file, or a guarantee alone."""
-    with named(path):
-        if network_file.holds_tensors(path):
-            return (network_file.read(path).guarantee,)
-        return guarantees(parse(read_bytes(path, LARGEST)))
-
-
 def _of_one_fit(guarantee: Guarantee, record: Guarantee) -> bool:
-    """Whether the guarantee of one record was stated with that of the model: it differs only in what it speaks of.
-
-    Among what it assumes, only whom it trusts is its own.
-    """
+    """Whether the guarantee of one record was stated with that of the model: it differs only in what it speaks of."""
     own = ("epsilon", "events", "theorem", "status", "records", "protects", "assumptions")
-    alike = all(word in guarantee.assumptions or word.startswith("TRUST ") for word in record.assumptions)
-    return (
-        alike
-        and record.records == 1
-        and record == dataclasses.replace(guarantee, **{name: getattr(record, name) for name in own})
-    )
+    same = dataclasses.replace(guarantee, **{name: getattr(record, name) for name in own})
+    return record.records == 1 and record == same
 
 
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "epsilon": lambda value: is_amount(value) or value == math.inf,
-    "delta": lambda value: value is None or is_probability(value),
-    "method": lambda value: isinstance(value, str),
-    "calibration": lambda value: value in ("proven", "paper"),
-    "adjacency": lambda value: value in ADJACENCIES,
-    "clip": is_amount,
-    "classes": lambda value: value is None or labels(value).size > 1,
-    "multiclass": lambda value: value in ("softmax", "one-vs-rest"),
-    "smoothing": is_amount,
-    "target_bound": lambda value: (
-        value is None or is_amount(value) or (floats(value).shape == (2,) and value[0] < value[1])
-    ),
-    "fit_intercept": lambda value: type(value) is bool,
-    "regularization": lambda value: value is None or value == 0 or is_amount(value),
-    "margin": lambda value: value is None or value == 0 or is_amount(value),
-}
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a JSON value is of the type that an estimator declares for a setting; numbers as plain amounts."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(_fits(value, part) for part in get_args(hint))
+    if get_origin(hint) is Literal:
+        return type(value) is str and value in get_args(hint)
+    if get_origin(hint) is tuple:
+        return isinstance(value, list) and len(value) == len(get_args(hint)) and floats(value).ndim == 1
+    if hint is float:
+        return type(value) in (int, float) and (value == 0 or is_amount(abs(value)))
+    return type(value) is hint or (hint is type(None) and value is None)
 
 
-def _parameters(kind: type[Model], written: Any, guarantee: Guarantee) -> dict[str, Any]:
+def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee) -> dict[str, Any]:
     """The estimator's parameters, each of the type that it needs and none that contradicts the guarantee."""
     expected = set(kind().get_params(deep=False)) - {"random_state"}
     need(isinstance(written, dict) and set(written) == expected, "Its parameters are not those of its estimator.")
+    hints = get_type_hints(kind)
+    for key, value in written.items():
+        declared = value is None or labels(value).size > 1 if key == "classes" else _fits(value, hints[key])
+        endless = key == "epsilon" and value == "inf"
+        need(declared or endless, f"Its parameter {key} does not have a value that the estimator takes.")
     parameters = {key: math.inf if value == "inf" else value for key, value in written.items()}
-    for key, value in parameters.items():
-        need(_CHECKS[key](value), f"Its parameter {key} does not have a value that the estimator takes.")
     for key in ("epsilon", "adjacency", "calibration"):
         need(parameters[key] == getattr(guarantee, key), f"Its {key} is not the one that the guarantee states.")
     # A pure method, and no other, turns delta into 0; 'auto' leaves the choice of a method to public facts.

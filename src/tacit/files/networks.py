@@ -1,4 +1,4 @@
-"""Network files: one safetensors file whose metadata is JSON. No pickle; reading builds numbers and text only."""
+"""Networks as one safetensors file whose metadata is JSON (:mod:`tacit.files.tensors`): the part that needs PyTorch."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from safetensors.numpy import save as tensor_bytes
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.checks import PrivacyError, check
-from tacit.estimators.network_file import FORMAT, LARGEST, VERSION, NetworkFile, digest, read
+from tacit.files.tensors import FORMAT, LARGEST, VERSION, NetworkFile, digest, read
 from tacit.nn.classifiers import CNNClassifier, MLPClassifier
 from tacit.privacy.guarantee import checksum
-from tacit.reading import floats, named, need, write_whole
+from tacit.reading import floats, need, write_whole
 
 KINDS: dict[str, type[MLPClassifier] | type[CNNClassifier]] = {
     kind.__name__: kind for kind in (MLPClassifier, CNNClassifier)
@@ -24,12 +24,7 @@ _SKIPPED = ("random_state", "device", "classes")
 
 
 def save(model: MLPClassifier | CNNClassifier, path: str | Path) -> None:
-    """Write a fitted network, its settings, label set and guarantee to one file, whole or not at all.
-
-    One checksum covers everything, the weights by their hash.
-
-    Edges: ``random_state`` is not written (whoever knows it can remove the noise); a reader gets ``device='cpu'``.
-    """
+    """Write a fitted network, its settings, label set and guarantee; one checksum covers all, weights by their hash."""
     name = type(model).__name__
     check(KINDS.get(name) is type(model), f"Expected one of {', '.join(KINDS)} to save.")
     check_is_fitted(model, "network_")
@@ -56,19 +51,14 @@ def save(model: MLPClassifier | CNNClassifier, path: str | Path) -> None:
 
 
 def load(path: str | Path, *, accept_uncovered: bool = False) -> MLPClassifier | CNNClassifier:
-    """Read what :func:`save` wrote; raises PrivacyError for a foreign, altered or cut file.
-
-    ``accept_uncovered`` also reads files of version 1, whose checksum did not cover the weights: use it only for files
-    whose origin you trust, and save them again.
-    """
-    with named(path):
-        file = read(path, accept_uncovered=accept_uncovered)
-        try:
-            return _build(file)
-        except PrivacyError:
-            raise
-        except (KeyError, TypeError, ValueError, ArithmeticError, RuntimeError) as error:
-            raise PrivacyError("This network file is incomplete or malformed; it was not loaded.") from error
+    """Read what :func:`save` wrote."""
+    file = read(path, accept_uncovered=accept_uncovered)
+    try:
+        return _build(file)
+    except PrivacyError:
+        raise
+    except (KeyError, TypeError, ValueError, ArithmeticError, RuntimeError) as error:
+        raise PrivacyError("This network file is incomplete or malformed; it was not loaded.") from error
 
 
 def _build(file: NetworkFile) -> MLPClassifier | CNNClassifier:

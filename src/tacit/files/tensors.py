@@ -86,7 +86,7 @@ def read(path: str | Path, *, accept_uncovered: bool = False) -> NetworkFile:
             refuse(
                 "This network file is of an earlier version of Tacit, whose checksum did not cover the weights: they "
                 "may be another network's. If you trust where it comes from, load it with "
-                "tacit.nn.load(path, accept_uncovered=True) and save it again."
+                "tacit.load(path, accept_uncovered=True) and save it again."
             )
         content = {**content, "version": VERSION, "tensors": digest(arrays)}
     if type(content["version"]) is not int or content["version"] != VERSION:

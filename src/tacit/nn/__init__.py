@@ -8,18 +8,13 @@ except ImportError as error:
 from tacit.nn.architectures import cifar_network, mlp_network, mnist_network
 from tacit.nn.classifiers import CNNClassifier, MLPClassifier
 from tacit.nn.hook import smooth, smooth_tensor
-from tacit.nn.saving import load, save
-from tacit.published.networks import PublishedMLPClassifier
 
 __all__ = [
     "CNNClassifier",
     "MLPClassifier",
-    "PublishedMLPClassifier",
     "cifar_network",
-    "load",
     "mlp_network",
     "mnist_network",
-    "save",
     "smooth",
     "smooth_tensor",
 ]

@@ -1,0 +1,161 @@
+"""What all linear estimators share: settings, the door for records, the run, and the one builder of fitted models.
+
+``epsilon`` is a setting, not an account: every ``fit`` draws fresh noise and carries its own ``guarantee_``.
+Cross-validation with k folds is k fits on the same people; :func:`tacit.spent` adds them up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
+
+from tacit.checks import check, check_positive, check_real, plain_numbers
+from tacit.data.canonical import canonical, column
+from tacit.data.rows import Design
+from tacit.linear.problem import Problem, Records
+from tacit.mechanisms import Chosen, Mechanism, choose_method
+from tacit.privacy.noise import SeededSource, Source, SystemSource
+from tacit.training import Prepared, clipped_rows, prepare, train
+from tacit.types import Adjacency, Array, Budget, Calibration, Loss
+
+INTERCEPT = 0.5
+"""The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
+_ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+_SENTENCES = {
+    "Input X contains NaN": (
+        "X contains NaN, and a missing number has no place of its own here. Describe the columns with tacit.Schema, "
+        "missing = true for those that may be empty, or fill them in with a public number first."
+    ),
+}
+
+
+def source_from(random_state: Any) -> Source:
+    """None is the operating system's entropy; anything else is a seeded stream, and the guarantee will say so."""
+    if random_state is None:
+        return SystemSource()
+    if isinstance(random_state, np.random.RandomState):
+        return SeededSource(tuple(int(v) for v in random_state.randint(0, 2**31 - 1, size=8)))
+    if isinstance(random_state, np.random.Generator):
+        return SeededSource(tuple(int(v) for v in random_state.integers(0, 2**63 - 1, size=4)))
+    check(
+        isinstance(random_state, int | np.integer), "Expected random_state to be None, a whole number or a generator."
+    )
+    return SeededSource(int(random_state))
+
+
+def budget_of(epsilon: Any, delta: Any, adjacency: Adjacency, records: int) -> Budget:
+    """What a fit may spend; a delta of None is n**-1.5, at most 0.01."""
+    chosen = min(records**-1.5, 0.01) if delta is None else check_real("delta", delta)
+    return Budget(check_real("epsilon", epsilon), chosen, adjacency)
+
+
+@dataclass(eq=False, repr=False)
+class PrivateLinear(BaseEstimator):  # type: ignore[misc]
+    """Settings, validation, the run, the linear predictor."""
+
+    epsilon: float = 1.0
+    _: KW_ONLY
+    delta: float | None = None
+    method: str | Mechanism = "auto"
+    calibration: Calibration = "proven"
+    adjacency: Adjacency = "replace-one"
+    clip: float = 1.0
+    fit_intercept: bool = True
+    regularization: float | None = None
+    random_state: Any = None
+    settings: ClassVar[tuple[str, ...]] = ()
+    """Fitted numbers that were chosen from public facts, and that predictions need; model files hold them."""
+
+    def _train(self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...]) -> None:
+        """Choose, prepare, spend, run, build: the whole fit, once the records are numbers."""
+        check(
+            self.calibration in ("proven", "paper"),
+            f"Expected calibration={self.calibration!r} to be 'proven' or 'paper'.",
+        )
+        if self.regularization is not None:
+            given = check_real("regularization", self.regularization)
+            check(0 <= given < math.inf, f"Expected regularization={given} >= 0 and finite.")
+        budget = budget_of(self.epsilon, self.delta, self.adjacency, len(targets))
+        clip, source = check_positive("clip", self.clip), source_from(self.random_state)
+        records = Records.build(X, targets, clip, INTERCEPT * clip if self.fit_intercept else 0.0)
+        problem = Problem(records, plain_numbers(loss), outputs)
+        chosen = choose_method(self.method, budget, problem.facts, self.calibration)
+        problem = replace(problem, loss=self._tuned(problem, chosen))
+        prepared = prepare(
+            problem.facts, chosen, seeded=source.seeded, regularization=self.regularization,
+            calibration=self.calibration, assumptions=(clipped_rows(problem.facts), *assumptions),
+        )  # fmt: skip
+        solution = train(prepared, problem, source, self._spend)
+        extras = {f"{extra}_": value for extra, value in solution.extras.items()}
+        self.__dict__.update(extras, **({"_extras": tuple(extras)} if extras else {}))
+        self.build(solution.weights, X.shape[1], records.intercept, prepared)
+
+    def _tuned(self, problem: Problem, chosen: Chosen) -> Loss:
+        """The loss as the chosen method likes it."""
+        return problem.loss
+
+    def build(self, weights: Array, columns: int, constant: float, prepared: Prepared) -> None:
+        """The one builder of fitted models: design weights, whoever trained them, become what predictions need."""
+        offset = constant * weights[columns] if constant else np.zeros(weights.shape[1])
+        self.coef_, self.intercept_ = self._unscaled(np.asarray(weights[:columns].T), offset)
+        self.n_features_in_ = columns
+        self._state(prepared)
+
+    def _spend(self, prepared: Prepared) -> None:
+        """The guarantees stand before the result exists; what an earlier fit left goes."""
+        for name in ("record_guarantee_", *self.__dict__.pop("_extras", ())):
+            self.__dict__.pop(name, None)
+        self._state(prepared)
+
+    def _state(self, prepared: Prepared) -> None:
+        self.guarantee_ = prepared.guarantee
+        if prepared.record_guarantee is not None:
+            self.record_guarantee_ = prepared.record_guarantee
+
+    def _unscaled(self, coefficients: Array, offset: Array) -> tuple[Any, Any]:
+        """Coefficients and intercept in the units of the target."""
+        return coefficients, offset
+
+    def _records(self, X: Any, y: Any) -> Any:
+        """The records of a new fit. An earlier model goes first: a fit that ends early leaves none, only what it spent.
+
+        Otherwise the old coefficients would stand beside the new guarantee.
+        """
+        for name in ("coef_", "intercept_"):
+            self.__dict__.pop(name, None)
+        return self._validated(X, y)
+
+    def _validated(self, X: Any, *y: Any) -> Any:
+        """Canonical rows, and y, after scikit-learn's checks of names, sizes and finite numbers.
+
+        Its sentences that quote cells, or give no help here, are replaced.
+        """
+        matrix = canonical(X)
+        validate_data(self, X, y="no_validation", reset=bool(y), skip_check_array=True)
+        try:
+            if not y:
+                return check_array(matrix, estimator=self, input_name="X", **_ROWS)
+            return check_X_y(matrix, column(y[0]), estimator=self, **_ROWS)
+        except ValueError as error:
+            sentence = next((own for part, own in _SENTENCES.items() if part in str(error)), None)
+            if sentence is None:
+                raise
+        raise ValueError(sentence)
+
+    def _scores(self, X: Any) -> Array:
+        """The linear predictor, of rows clipped as in training."""
+        check_is_fitted(self, "coef_")
+        return np.asarray(Design(self._validated(X), float(self.clip)).times(self.coef_.T) + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        for kind in (tags.classifier_tags, tags.regressor_tags):
+            if kind is not None:
+                kind.poor_score = True  # privacy costs accuracy, most of it on the small sets that checks use
+        return tags

@@ -1,0 +1,139 @@
+"""Private linear classifiers, with the estimator contract that users of scikit-learn know."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from tacit.checks import check
+from tacit.data.canonical import check_labels
+from tacit.estimators.base import PrivateLinear
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
+from tacit.linear.problem import Problem
+from tacit.mechanisms import Chosen, defaults
+from tacit.types import Array, Loss
+
+__all__ = ["LinearSVC", "LogisticRegression"]
+
+
+@dataclass(eq=False, repr=False)
+class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
+    """Labels in, scores and labels out."""
+
+    _: KW_ONLY
+    classes: Any = None
+
+    def _loss(self, classes: int) -> Loss:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist."""
+        X, y = self._records(X, y)
+        check_classification_targets(y)
+        self.classes_, codes, note = _label_codes(y, self.classes)
+        count = len(self.classes_)
+        loss = self._loss(count)
+        if count == 2:
+            targets, outputs = np.asarray(2.0 * codes - 1.0, dtype=np.float64), 1
+        elif loss.coupled:
+            targets, outputs = codes.astype(np.float64), count
+        else:
+            targets, outputs = np.where(codes[:, None] == np.arange(count), 1.0, -1.0), count
+        self._train(X, targets, loss, outputs, note)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores: one column for two classes (as a vector), else one a class. Rows are clipped as in training."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        scores = self._scores(X)
+        picked = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[picked])
+
+
+def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedinteger[Any]], tuple[str, ...]]:
+    """Class numbers, in as few bytes as hold them, and what has to be assumed about the label set."""
+    check_labels(y)
+    known = np.unique(np.asarray(y if classes is None else classes))
+    places = np.searchsorted(known, y)
+    codes = np.minimum(places, len(known) - 1, out=places).astype(np.min_scalar_type(-len(known)))
+    if classes is None:
+        note = ("the set of labels is public (it was taken from y; pass classes= to declare it)",)
+    else:
+        check(
+            np.array_equal(known[codes], np.asarray(y)),
+            "A label in y is not among classes. Add it to classes, or drop those records before fitting.",
+        )
+        note = ("the set of labels was declared",)
+    check(len(known) >= 2, "Expected at least two classes; y holds one class only. Declare them with classes=.")
+    return known, codes, note
+
+
+@dataclass(eq=False, repr=False)
+class LogisticRegression(PrivateClassifier):
+    """Differentially private logistic regression, for two or more classes.
+
+    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a
+    mechanism with its own settings), ``calibration`` ('proven', or 'paper' for the published noise), ``adjacency``
+    ('replace-one' or 'add-remove'), ``clip`` (row norm: longer rows are shrunk to it), ``classes`` (the label set,
+    declared), ``fit_intercept``, ``regularization`` (lambda of the mean objective; None: chosen with the noise),
+    ``multiclass`` ('softmax' or 'one-vs-rest'), ``margin`` of the loss log(1 + exp(margin - y z)) (None: 2 where
+    noise rules, falling to 0; 0 for the methods of other papers), ``random_state`` (None: operating system entropy).
+
+    Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
+    """
+
+    _: KW_ONLY
+    multiclass: Literal["softmax", "one-vs-rest"] = "softmax"
+    margin: float | None = None
+    settings: ClassVar[tuple[str, ...]] = ("margin_",)
+
+    def _loss(self, classes: int) -> Loss:
+        check(
+            self.multiclass in ("softmax", "one-vs-rest"),
+            f"Expected multiclass={self.multiclass!r} to be 'softmax' or 'one-vs-rest'.",
+        )
+        margin = 0.0 if self.margin is None else float(self.margin)
+        several = classes > 2 and self.multiclass == "softmax"
+        return Softmax(classes, margin) if several else Logistic(margin)
+
+    def _tuned(self, problem: Problem, chosen: Chosen) -> Loss:
+        if self.margin is not None:
+            self.margin_ = float(self.margin)
+            return problem.loss
+        self.margin_ = defaults.margin(chosen.name, chosen.budget, problem.facts)
+        return Logistic(self.margin_) if self.margin_ else problem.loss
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities, by the link that belongs to the loss's margin; one-vs-rest ones are normalised."""
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return probabilities(np.hstack([-0.5 * scores, 0.5 * scores]), self.margin_)
+        if self.multiclass == "softmax":
+            return probabilities(scores, self.margin_)
+        pairs = [probabilities(np.stack([-0.5 * s, 0.5 * s], axis=1), self.margin_)[:, 1] for s in scores.T]
+        chances = np.stack(pairs, axis=1)
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+@dataclass(eq=False, repr=False)
+class LinearSVC(PrivateClassifier):
+    """Differentially private linear support vector classifier with the Huber hinge; several classes one-vs-rest.
+
+    Parameters as in :class:`LogisticRegression`, and ``smoothing``: half the width over which the hinge's corner is
+    rounded.
+    """
+
+    _: KW_ONLY
+    smoothing: float = 0.5
+
+    def _loss(self, classes: int) -> Loss:
+        return HuberHinge(self.smoothing)
