@@ -59,7 +59,7 @@ def alone(numbers: range, most: int) -> tuple[list[dict], list[str]]:
         if models > 1 or problem.records.count > SMALL:
             continue
         centre = Centre(problem, problem.start())
-        condition = centre.largest_curvature() / problem.regularization
+        condition = centre.largest_curvature() / problem.strength
         bound = passes_bound(problem.facts, condition, float(np.linalg.norm(centre.gradient)) / (0.9 * hard.tau))
         if bound > MOST_PASSES:
             continue

@@ -38,7 +38,7 @@ def influence(seeds, quick):
     options = {"rows": 8000} if quick else {}
     X, labels = datasets.load("adult", complete=True, **options).arrays()
     y = np.where(labels == np.unique(labels)[1], 1.0, -1.0)
-    problem = Problem(Records.build(X, y, 1.0, 0.5), Logistic(), regularization=1e-3 * len(y))
+    problem = Problem(Records.build(X, y, 1.0, 0.5), Logistic(), strength=1e-3 * len(y))
     start = time.perf_counter()
     Newton(1e-9 * problem.facts.gradient * math.sqrt(len(y))).solve(problem)
     fit = time.perf_counter() - start

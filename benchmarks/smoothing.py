@@ -137,12 +137,13 @@ def _own(x, y):
     from tacit.mechanisms import Poisson
     from tacit.nn import mnist_network
     from tacit.nn.alone import safe_chunk, settled
-    from tacit.nn.train import NetworkPlan, train
+    from tacit.nn.train import NetworkPlan, NetworkProblem
     from tacit.privacy.noise import SeededSource
 
     model = mnist_network()
     with settled():  # once a training, so not part of a step
         chunk = safe_chunk(mnist_network().double(), tuple(x.shape[1:]), float(BATCH))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    plan, source = NetworkPlan(Poisson(1.0), 1, 1.0, 1.0, float(BATCH), 1e-3), SeededSource(0)
-    return lambda: train(model, optimizer, x, y, plan, source, lambda step: None, chunk)
+    plan = NetworkPlan(sampler=Poisson(1.0), steps=1, clip=1.0, scale=1.0, divisor=float(BATCH), events=())
+    problem, source = NetworkProblem(model, optimizer, x, y), SeededSource(0)
+    return lambda: plan.run(problem, source, chunk)

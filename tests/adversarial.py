@@ -7,7 +7,7 @@ from scipy import sparse
 
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.problem import Problem, Records
-from tacit.linear.solvers.certain import least_regularization, solver_slack
+from tacit.linear.solvers.certain import least_strength, solver_slack
 from tacit.privacy.noise import longest
 
 LOSSES = [
@@ -80,9 +80,9 @@ def case(number):
     plain = Problem(records, loss, loss.classes if loss.coupled else columns)
     facts = plain.facts
     weak = rng.choice([0.0, rng.uniform(0, 1), rng.uniform(1, 4), rng.uniform(4, 12)], p=[0.5, 0.2, 0.2, 0.1])
-    strong = least_regularization(facts) * 10**weak
+    strong = least_strength(facts) * 10**weak
     name = f"{number}: {loss} {kind} n={n} d={d} columns={columns} {'csr' if thin else 'dense'} weak={weak:.2f}"
-    full = replace(plain, regularization=strong)
+    full = replace(plain, strength=strong)
     if rng.random() < 0.4:  # as output perturbation solves it
         return Case(name, loss.name, full, 1e-6 * facts.gradient, solver_slack(facts, strong))
     scale = facts.gradient * 10 ** rng.uniform(-3, 5)  # from epsilon in the thousands to epsilon below 1e-4
@@ -100,7 +100,7 @@ def exact_norm(problem, weights):
         x = np.hstack([x, np.full((len(x), 1), problem.records.intercept, dtype=long)])
     w = weights.astype(long)
     slopes = problem.loss.slope(x @ w, problem.records.targets.astype(long))
-    total = x.T @ slopes + problem.regularization * w
+    total = x.T @ slopes + problem.strength * w
     if problem.linear is not None:
         total = total + problem.linear
     return np.sqrt((total**2).sum())

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 from scipy import special, stats
 
-import tacit.estimators.linear
+import tacit.estimators.base
 import tacit.privacy.noise
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import METHODS
@@ -32,8 +32,7 @@ def problem_of(x, y, loss, *, clip=1.0, intercept=0.0, outputs=1):
 
 def budget_for(mechanism, epsilon, delta, adjacency):
     """Pure mechanisms get delta = 0."""
-    pure = getattr(mechanism, "noise", "gaussian") == "sphere"
-    return Budget(epsilon, 0.0 if pure else delta, adjacency)
+    return Budget(epsilon, 0.0 if mechanism.pure else delta, adjacency)
 
 
 REPLACE_ONLY = ("dp-sgd-subset", "output-wu-2017", "output-wu-2017-strong", "input", "input-local", "local-duchi-2013")
@@ -196,7 +195,7 @@ def replay(trace, problem):
 def record_fit(estimator, X, y, seed=7):
     """Fit an estimator and record it."""
     source, kept = TapeSource(seed), []
-    true_prepare = tacit.estimators.linear.prepare
+    true_prepare = tacit.estimators.base.prepare
 
     def keep(*args, **kwargs):
         kept.append(true_prepare(*args, **kwargs))
@@ -204,8 +203,8 @@ def record_fit(estimator, X, y, seed=7):
 
     with (
         door() as calls,
-        mock.patch.object(tacit.estimators.linear, "source_from", return_value=source),
-        mock.patch.object(tacit.estimators.linear, "prepare", keep),
+        mock.patch.object(tacit.estimators.base, "source_from", return_value=source),
+        mock.patch.object(tacit.estimators.base, "prepare", keep),
     ):
         estimator.fit(X, y)
     return Trace(kept[0], calls, source, estimator.guarantee_)
@@ -215,8 +214,8 @@ def replay_fit(trace, estimator, X, y):
     """Fit on a neighbour with the same public plan and everything random frozen."""
     with (
         door(trace.calls) as calls,
-        mock.patch.object(tacit.estimators.linear, "source_from", return_value=trace.source.replayed()),
-        mock.patch.object(tacit.estimators.linear, "prepare", return_value=trace.plan),
+        mock.patch.object(tacit.estimators.base, "source_from", return_value=trace.source.replayed()),
+        mock.patch.object(tacit.estimators.base, "prepare", return_value=trace.plan),
     ):
         estimator.fit(X, y)
     return calls

@@ -13,7 +13,7 @@ import pytest
 
 from tacit.cli.main import main
 from tacit.data import tables
-from tacit.estimators.files import load
+from tacit.files import load
 from tacit.mechanisms import METHODS
 from tacit.privacy.guarantee import checksum
 from tacit.report import catalogue as survey

@@ -63,7 +63,7 @@ def worst_objective(loss, *, clip, adjacency, epsilon, strong):
             plans[n] = plan, at, [stated_delta(plan, e, adjacency) for e in at]
         plan, at, stated = plans[n]
         for here, there in directions(pair):
-            exact = objective_delta(loss, here, there, strong=plan.regularization, scale=plan.scale, epsilons=at)
+            exact = objective_delta(loss, here, there, strong=plan.strength, scale=plan.scale, epsilons=at)
             for e, measured, allowed in zip(at, exact, stated, strict=True):
                 assert measured <= allowed * (1 + QUADRATURE) + 1e-14, (here, there, e, measured, allowed)
             worst = max(worst, exact[3] / stated[3])
@@ -114,7 +114,7 @@ def test_pure_objective_perturbation_never_costs_more_than_epsilon(loss, clip, a
                 plan = plans[n]
                 for here, there in directions(pair):
                     _, loss_at = objective_loss(
-                        loss, here, there, strong=plan.regularization, scale=plan.scale, noise="sphere",
+                        loss, here, there, strong=plan.strength, scale=plan.scale, noise="sphere",
                         reach=40.0, points=801,
                     )  # fmt: skip
                     assert loss_at.max() <= epsilon * (1 + 1e-9), (here, there)

@@ -13,7 +13,8 @@ import pytest
 from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema
 from tacit.checks import at_most
 from tacit.cli.main import main
-from tacit.estimators.files import FORMAT, from_dict, guarantees, load, read_json, save
+from tacit.files import load, save, stated
+from tacit.files.models import FORMAT, from_dict, guarantees
 from tacit.mechanisms import ObjectivePerturbation
 from tacit.privacy import accounting, events
 from tacit.privacy.events import PoissonGaussian
@@ -252,7 +253,7 @@ def test_a_false_guarantee_of_one_record_is_not_verified(
 
 def test_files_of_the_first_version_are_read(written: dict[str, Any]) -> None:
     first = resealed({key: value for key, value in {**written, "version": 1}.items() if key != "record_guarantee"})
-    assert not hasattr(from_dict(first).model, "record_guarantee_")
+    assert not hasattr(from_dict(first)[0], "record_guarantee_")
     with pytest.raises(PrivacyError, match="fields"):
         from_dict(resealed({**first, "version": 2}))
     with pytest.raises(PrivacyError, match="fields"):
@@ -294,9 +295,9 @@ def test_truncated_and_oversized_files_are_refused(tmp_path: Path, monkeypatch: 
         with pytest.raises(PrivacyError):
             load(path)
     path.write_bytes(whole)
-    monkeypatch.setattr("tacit.estimators.files.LARGEST", len(whole) - 1)
+    monkeypatch.setattr("tacit.files.LARGEST", len(whole) - 1)
     with pytest.raises(PrivacyError, match="larger than"):
-        read_json(path)
+        stated(path)
 
 
 @pytest.mark.filterwarnings("ignore:No target_bound was given")
@@ -354,7 +355,7 @@ ODD = {
 def test_odd_json_is_refused_by_every_reader(tmp_path: Path, name: str) -> None:
     path = tmp_path / "odd.json"
     path.write_text(ODD[name], encoding="utf-8")
-    for read in (load, read_json):
+    for read in (load, stated):
         with pytest.raises(PrivacyError, match=r"^odd\.json: .*\.$"):
             read(path)
     with pytest.raises(PrivacyError, match=r"\.$"):
@@ -419,7 +420,7 @@ def test_a_million_million_sampled_steps_are_priced_at_once() -> None:
 
 
 def test_a_file_that_would_be_too_large_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.estimators.files.LARGEST", 100)
+    monkeypatch.setattr("tacit.files.LARGEST", 100)
     with pytest.raises(ValueError, match="at most"):
         save(fitted("binary"), tmp_path / "model.json")
     assert not list(tmp_path.iterdir())

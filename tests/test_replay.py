@@ -141,7 +141,7 @@ def test_objective_replay(kind, method, adjacency, rng, monkeypatch):
 
     def watched(problem, tau, slack):
         weights = true_certified(problem, tau, slack)
-        seen.append((problem.linear, tau, problem.regularization, weights))
+        seen.append((problem.linear, tau, problem.strength, weights))
         gap = np.linalg.norm(problem.gradient(weights))
         assert gap <= 2 * tau + 1e-12, "the solver stopped early"
         return weights
@@ -152,7 +152,7 @@ def test_objective_replay(kind, method, adjacency, rng, monkeypatch):
     trace = record_fit(estimator, X, y)
     event = trace.guarantee.events[0]
     models = 1 if event.geometry == "simplex" else event.outputs
-    limit = event.slope * math.sqrt(models) * (1 if adjacency == "add-remove" else 2) / event.regularization
+    limit = event.slope * math.sqrt(models) * (1 if adjacency == "add-remove" else 2) / event.strength
     for name, _, (X2, y2) in neighbours(X, y, classes, adjacency):
         replay_fit(trace, estimator, X2, y2)
         first, second = seen[0], seen.pop()

@@ -26,7 +26,7 @@ def records() -> Records:
 
 def holders() -> list[object]:
     data, cell = Data(ROWS, ROWS[:, 0]), np.full(2, CELL)
-    problem = Problem(records(), Squared(1.0), regularization=1.0, linear=ROWS[:1].T)
+    problem = Problem(records(), Squared(1.0), strength=1.0, linear=ROWS[:1].T)
     alike = influence.influence_of(ROWS * [[1.0], [-1.0]], ["a", "b"], clip=10.0, loss=Logistic())
     return [
         records(), problem, alike, alike.measure(alike.problem), data, Pair.of((ROWS, cell), (ROWS, cell)),

@@ -121,5 +121,5 @@ def test_the_noise_that_hides_the_solve_does_not_show(noise, loss):
         budget = Budget(epsilon, 0.0 if noise == "sphere" else 1e-6)
         plan = ObjectivePerturbation(noise).calibrate(budget, facts, None, "proven")
         each = math.sqrt(d) if noise == "sphere" else 1.0  # of one weight: the norm is about d, or sqrt(d)
-        flat = facts.radius * each * plan.scale / (plan.regularization + facts.curvature * n / d)
+        flat = facts.radius * each * plan.scale / (plan.strength + facts.curvature * n / d)
         assert facts.radius * each * plan.polish_scale < max(0.1 * flat, 0.1), (n, d, epsilon)

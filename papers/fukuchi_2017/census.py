@@ -57,7 +57,13 @@ def setting_of(task, features, n):
     radius = RADIUS[task]
     name = "squared" if task == "regression" else "paper"
     return Setting(
-        features, n, 1.0, INTERCEPT, Surrogate.named(name, radius * math.hypot(1, INTERCEPT)), radius, honest=1.0
+        features=features,
+        cohort=n,
+        clip=1.0,
+        intercept=INTERCEPT,
+        surrogate=Surrogate.named(name, radius * math.hypot(1, INTERCEPT)),
+        radius=radius,
+        honest=1.0,
     )
 
 

@@ -9,7 +9,7 @@ import tables
 from curves import LAMBDA, LARGE, LINEAR_REFERENCE, NETWORK_REFERENCE, SMALL, Grid, linear, network, show, with_gaps
 
 from papers.engine.figure import Figure, Finding, Paper, Point
-from tacit.estimators.linear import INTERCEPT
+from tacit.estimators.base import INTERCEPT
 from tacit.published import PublishedInput
 
 EPSILONS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.25)

@@ -133,7 +133,7 @@ def parts(name: str, rows: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
 def mean_loss(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     """What is minimised: the regularised logistic loss of a linear model, the mean cross-entropy of a network."""
     if hasattr(model, "coef_"):
-        intercept = model.intercept_[0] / tacit.estimators.linear.INTERCEPT
+        intercept = model.intercept_[0] / tacit.estimators.base.INTERCEPT
         size = float(np.sum(model.coef_**2) + intercept**2)
         margins = (2 * y - 1) * model.decision_function(X)
         return float(np.logaddexp(0.0, -margins).mean()) + 0.5 * LAMBDA * size

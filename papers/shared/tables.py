@@ -10,7 +10,7 @@ from curves import LAMBDA, SETS
 
 from papers.engine.figure import Point, Settings, Size, Table
 from tacit import datasets
-from tacit.estimators.linear import INTERCEPT
+from tacit.estimators.base import INTERCEPT
 from tacit.schema.schema import Schema
 
 KINDS = ("LR", "MLP")

@@ -74,7 +74,7 @@ def utility(epsilon, smoothing, run, epochs, rows):
     """
     train = part("train").first(rows)
     problem, n = train.problem, len(train.y)
-    ridge, facts = replace(problem, regularization=DECAY * n), problem.facts
+    ridge, facts = replace(problem, strength=DECAY * n), problem.facts
     lipschitz, smoothness = facts.radius * facts.loss.lipschitz, facts.radius**2 / 2 + DECAY
     steps = max(1, round(epochs * n / BATCH))
     best, least = optimum(ridge, n)

@@ -15,7 +15,7 @@ from network import name_of
 from tacit import datasets
 from tacit.mechanisms import Poisson
 from tacit.nn import CNNClassifier, cifar_network, mnist_network, smooth
-from tacit.nn.train import NetworkPlan, rounding, train
+from tacit.nn.train import NetworkPlan, NetworkProblem, rounding
 from tacit.privacy import accounting
 from tacit.privacy.noise import SeededSource, grid_slack
 from tacit.privacy.theorems import THEOREMS
@@ -48,7 +48,10 @@ def plan_of(records, size, batch, epochs, clip, noise_multiplier):
     sampler, steps = Poisson(min(1.0, batch / records)), max(1, round(epochs * records / batch))
     scale = noise_multiplier * clip
     slack = rounding(clip, records, size) + (grid_slack(scale, size) if scale else 0.0)
-    return NetworkPlan(sampler, steps, clip, scale, sampler.expected(records, steps), slack)
+    released = (sampler.event(clip, slack, scale, records, steps, "gaussian"),) if scale else ()
+    return NetworkPlan(
+        sampler=sampler, steps=steps, clip=clip, scale=scale, divisor=sampler.expected(records, steps), events=released
+    )
 
 
 def score(network, images, labels):
@@ -94,12 +97,12 @@ def measure(data, optimizer, smoothing, noise_multiplier, step, batch, epochs, r
         schedule.step()
         if t not in marks:
             return
-        spent = plan.released(t)
+        spent = plan.until(t)
         points.append({
             "method": name_of(optimizer, smoothing), "status": THEOREMS["sampled-gradient"].status if spent else None,
             "epoch": marks[t], "accuracy": score(network, test, truth),
             "epsilon": accounting.epsilon(spent, DELTA, "add-remove") if spent else None,
         })  # fmt: skip
 
-    train(network, chosen, images, labels, plan, source, after_step)
+    plan.run(NetworkProblem(network, chosen, images, labels, after_step), source)
     return points

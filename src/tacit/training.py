@@ -1,7 +1,10 @@
-"""The assembly line: the public river and the private river meet here, and the guarantee is stated here and only here.
+"""The assembly line of linear models, networks, collections and audits: guarantees are made here, and only here.
 
-public :  facts, budget -> mechanism.calibrate -> plan (scales, events) -> guarantee
-private:  records -> problem -> plan.run -> weights
+    needs -> refuse -> calibrate -> state -> spend -> run
+
+:func:`prepare` takes public facts and a budget, compares what the mechanism needs, calibrates, prices and states the
+guarantee: no record is an argument. :func:`train` hands the guarantee over first, and runs the plan on the records
+second, so that a crash cannot hide what was spent.
 """
 
 from __future__ import annotations
@@ -9,24 +12,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tacit._version import __version__
 from tacit.checks import at_most, plain_numbers, refuse
-from tacit.linear.problem import Problem
-from tacit.mechanisms.base import Mechanism, Plan
+from tacit.mechanisms.base import Chosen, Plan
 from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
-from tacit.privacy.theorems import THEOREMS
+from tacit.privacy.theorems import RECORD, THEOREMS
 from tacit.types import Budget, Calibration, Facts, Solution, Status
 
 
 class RefutedWarning(UserWarning):
-    """The paper's noise was asked for by name, and it does not give, or cannot be shown to give.
-
-    What the paper says.
-    """
+    """A paper's noise was asked for by name, and it does not give, or cannot be shown to give, what the paper says."""
 
 
 @dataclass(frozen=True)
@@ -38,67 +38,76 @@ class Prepared:
     record_guarantee: Guarantee | None = None
 
 
+def clipped_rows(facts: Facts) -> str:
+    """What linear models assume, and :class:`tacit.data.rows.Design` enforces."""
+    return f"every row clipped to norm {facts.radius:.6g}, intercept included"
+
+
 def prepare(
     facts: Facts,
-    mechanism: Mechanism,
-    budget: Budget,
+    chosen: Chosen,
     *,
-    method: str,
     seeded: bool,
     regularization: float | None = None,
     calibration: Calibration = "proven",
     assumptions: tuple[str, ...] = (),
 ) -> Prepared:
-    """The public river: compare needs, calibrate, price, and state the guarantee. No record is an argument."""
-    facts, mechanism, budget = plain_numbers(facts), plain_numbers(mechanism), plain_numbers(budget)
+    """Compare needs, calibrate, price, and state the guarantee. No record is an argument."""
+    plan = calibrate(facts, chosen, regularization, calibration)
+    return state(
+        plan, facts.records, chosen.budget, method=chosen.name, seeded=seeded, calibration=calibration,
+        assumptions=assumptions,
+    )  # fmt: skip
+
+
+def calibrate(
+    facts: Facts, chosen: Chosen, regularization: float | None = None, calibration: Calibration = "proven"
+) -> Plan:
+    """The plan of the chosen mechanism, or a refusal that says which of its needs is not met."""
+    facts, mechanism = plain_numbers(facts), plain_numbers(chosen.mechanism)
     unmet = mechanism.needs(facts, calibration)
     if unmet:
         refuse(unmet)
-    plan = mechanism.calibrate(budget, facts, plain_numbers(regularization), calibration)
-    return state(plan, facts, budget, method=method, seeded=seeded, calibration=calibration, assumptions=assumptions)
+    plan: Plan = mechanism.calibrate(plain_numbers(chosen.budget), facts, plain_numbers(regularization), calibration)
+    return plan
 
 
 def state(
     plan: Plan,
-    facts: Facts,
+    records: int,
     budget: Budget,
     *,
     method: str,
     seeded: bool,
     calibration: Calibration = "proven",
     assumptions: tuple[str, ...] = (),
+    record_assumptions: tuple[str, ...] | None = None,
+    collection: str = "",
 ) -> Prepared:
-    """The guarantee of a calibrated plan, and where people perturb their own records, the guarantee of one record."""
+    """The guarantee of a calibrated plan, and where people perturb their own records, the guarantee of one record.
+
+    ``record_assumptions`` are for the record's in the place of ``assumptions``; ``collection`` names the submissions
+    whose noise the model shares.
+    """
+    budget = plain_numbers(budget)
     guarantee = Guarantee(
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        adjacency=budget.adjacency,
-        status=_status(plan, budget, method),
-        method=method,
-        theorem=plan.theorem if plan.events else "none",
-        records=facts.records,
-        events=plan.events,
-        assumptions=(
-            f"every row clipped to norm {facts.radius:.6g}, intercept included",
-            *assumptions,
-            *plan.assumptions,
-        ),
-        seeded=seeded,
-        calibration=calibration,
-        version=__version__,
-    )
-    released = getattr(plan, "record_events", ())
-    if not released:
+        epsilon=budget.epsilon, delta=budget.delta, adjacency=budget.adjacency, status=_status(plan, budget, method),
+        method=method, theorem=plan.theorem if plan.events else "none", records=records, events=plan.events,
+        assumptions=(*assumptions, *plan.assumptions), seeded=seeded, calibration=calibration, version=__version__,
+        collection=collection,
+    )  # fmt: skip
+    if plan.record is None:
         return Prepared(plan, guarantee)
-    theorem = getattr(plan, "record_theorem", plan.theorem)
+    own = assumptions if record_assumptions is None else record_assumptions
     record = replace(
         guarantee,
-        epsilon=accounting.epsilon(released, budget.delta, budget.adjacency),
-        events=released,
-        theorem=theorem,
-        status=THEOREMS[theorem].status,
+        epsilon=accounting.epsilon(plan.record.events, budget.delta, budget.adjacency),
+        events=plan.record.events,
+        theorem=plan.record.theorem,
+        status=THEOREMS[plan.record.theorem].status,
         records=1,
-        protects="one record, as it leaves its owner",
+        protects=RECORD,
+        assumptions=(*own, *plan.assumptions),
     )
     return Prepared(plan, guarantee, record)
 
@@ -137,7 +146,7 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     return status
 
 
-def fit(problem: Problem, prepared: Prepared, source: Source, spend: Callable[[Guarantee], None]) -> Solution:
-    """The private river. The guarantee is handed to ``spend`` before the result exists, so a crash cannot hide it."""
-    spend(prepared.guarantee)
+def train(prepared: Prepared, problem: Any, source: Source, spend: Callable[[Prepared], None]) -> Solution:
+    """Spend, then run: the guarantees are handed to ``spend`` before the result exists, so a crash cannot hide them."""
+    spend(prepared)
     return prepared.plan.run(problem, source)

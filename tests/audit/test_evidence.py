@@ -189,7 +189,7 @@ def test_the_table_of_pidp_sgd_lists_every_constant():
     assert {name: k[name] for name in computed} == pytest.approx(computed)
     used = [plan.scale, plan.contribution_scale, plan.error, plan.threshold, plan.ratio]
     assert used == pytest.approx(list(computed.values()))
-    assert (plan.step, plan.rounds, plan.local, plan.regularization) == (k["α"], k["R"], k["T"], k["λ"])
+    assert (plan.step, plan.rounds, plan.local, plan.strength) == (k["α"], k["R"], k["T"], k["λ"])
     assert k["ε"] == k["ε₁"] + k["ε₂"]
     assert k["δ"] == k["δ₁"] + k["δ₂"]
     tail = stats.norm(
@@ -244,7 +244,7 @@ def test_neighbours_differ_in_the_features_of_one_record(pair):
 def test_iterates_stay_in_the_parameter_space():
     """Without noise a step is a mean of theta and a point of norm at most 1/lambda = 1 = r."""
     plan = kang_2023.plan_of(500, 1.0, 0.1, 2000)
-    assert plan.step * plan.regularization <= 1
+    assert plan.step * plan.strength <= 1
     solution = plan.run(runs.lone_record(500, 1.0), SeededSource(8))
     assert np.linalg.norm(solution.weights) <= 1
 

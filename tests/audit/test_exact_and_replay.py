@@ -30,7 +30,7 @@ def test_objective_agrees_with_the_oracle(loss, adjacency):
     for pair in one_dimensional_pairs(adjacency)[::4]:
         it = subject("objective", pair, loss, claim)
         sides = [(data.rows[:, 0], data.targets) for data in (pair.first, pair.second)]
-        options = {"strong": it.plan.regularization, "scale": it.plan.scale, "epsilons": [0.3]}
+        options = {"strong": it.plan.strength, "scale": it.plan.scale, "epsilons": [0.3]}
         oracle = max(objective_delta(loss, *order, **options)[0] for order in (sides, sides[::-1]))
         assert exact_delta(it, pair, 0.3) == pytest.approx(oracle, rel=2e-2, abs=1e-12)  # kinks: two quadratures
 

@@ -115,7 +115,7 @@ def test_models_solved_together_equal_models_solved_alone(loss, strong, intercep
     n, d, models = 300, 6, 12
     records = Records.build(rng.normal(size=(n, d)), np.sign(rng.normal(size=n)), 1.0, intercept)
     linear = 20 * rng.normal(size=(records.features, models))
-    problem = Problem(records, loss, models, regularization=strong, linear=linear)
+    problem = Problem(records, loss, models, strength=strong, linear=linear)
     tolerance = 1e-6
     weights, gaps, _ = Newton(tolerance).solve_columns(problem)
     for j in range(models):
@@ -125,8 +125,8 @@ def test_models_solved_together_equal_models_solved_alone(loss, strong, intercep
         assert np.linalg.norm(weights[:, [j]] - one.weights) <= 2 * tolerance / strong
     assert gaps.max() <= tolerance + 1e-9
     tight = Newton(1e-9)
-    both = tight.solve_columns(replace(problem, regularization=max(strong, 1.0)))[0][:, :5]
-    alone = [tight._solve_one(replace(problem, regularization=max(strong, 1.0)).column(j)).weights for j in range(5)]
+    both = tight.solve_columns(replace(problem, strength=max(strong, 1.0)))[0][:, :5]
+    alone = [tight._solve_one(replace(problem, strength=max(strong, 1.0)).column(j)).weights for j in range(5)]
     assert np.abs(both - np.hstack(alone)).max() <= 1e-9
 
 
@@ -138,7 +138,7 @@ def test_one_vs_rest_and_sparse_and_blocks_are_solved_together():
     rows = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2)
     targets = np.where(rng.integers(0, 3, n)[:, None] == np.arange(3), 1.0, -1.0)
     for matrix in (rows, sparse.csr_array(rows)):
-        problem = Problem(Records.build(matrix, targets, 1.0, 0.5), Logistic(), 3, regularization=5.0)
+        problem = Problem(Records.build(matrix, targets, 1.0, 0.5), Logistic(), 3, strength=5.0)
         together = Newton(1e-8).solve(problem)
         alone = [Newton(1e-9)._solve_one(problem.column(j)).weights for j in range(3)]
         assert np.abs(together.weights - np.hstack(alone)).max() <= 1e-8

@@ -193,7 +193,7 @@ class CountingPlan:
 def kifer_like_objective(facts, budget):
     """The proven mechanism with a quarter of its noise, and events that still say the whole."""
     plan = ObjectivePerturbation().calibrate(budget, facts, None, "proven")
-    return plan.regularization, 0.25 * plan.scale, plan.events
+    return plan.strength, 0.25 * plan.scale, plan.events
 
 
 def gaussian_event(norm, scale):

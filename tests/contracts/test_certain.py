@@ -27,7 +27,7 @@ from tacit.linear.solvers.accelerated import (
     steps_bound,
 )
 from tacit.linear.solvers.centre import UNIT, Centre, gradient_rounding, relative_rounding
-from tacit.linear.solvers.certain import check_certifiable, least_regularization, solve, solve_columns, solver_slack
+from tacit.linear.solvers.certain import check_certifiable, least_strength, solve, solve_columns, solver_slack
 from tacit.linear.solvers.searched import Searched, coupled_hessian
 from tacit.mechanisms import ObjectivePerturbation, Output, defaults
 from tacit.mechanisms.output import Minimum, certified
@@ -101,7 +101,7 @@ def in_digits(problem, weights):
     x = np.hstack([exactly(records.matrix) * exactly(records.scales[:, None]), exactly(constant)])
     rows = zip(x @ weights, exactly(records.targets[:, 0]), strict=True)
     slopes = np.array([slopes_in_digits(problem.loss, list(z), y) for z, y in rows], dtype=object)
-    return x.T @ slopes + mpmath.mpf(problem.regularization) * weights
+    return x.T @ slopes + mpmath.mpf(problem.strength) * weights
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def in_digits(problem, weights):
 )
 def test_rounding_of_gradients_and_of_their_changes(loss, rng):
     """Both bounds hold, and a difference of gradients would break that of the change by far."""
-    problem = replace(random_problem(loss, rng, n=30, d=3), regularization=0.1)
+    problem = replace(random_problem(loss, rng, n=30, d=3), strength=0.1)
     weights, step = random_weights(problem, rng, 3.0), random_weights(problem, rng, 1e-11)
     centre = Centre(problem, weights)
     with mpmath.workdps(60):
@@ -127,7 +127,7 @@ def test_rounding_of_gradients_and_of_their_changes(loss, rng):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=label)
 def test_the_largest_curvature_is_one_and_is_at_most_the_public_one(loss, rng):
-    problem = replace(random_problem(loss, rng, n=50, d=4), regularization=0.01)
+    problem = replace(random_problem(loss, rng, n=50, d=4), strength=0.01)
     top = Centre(problem, problem.start()).largest_curvature()
     assert top <= 50 * problem.facts.curvature + 0.01
     for _ in range(5):
@@ -138,7 +138,7 @@ def test_the_largest_curvature_is_one_and_is_at_most_the_public_one(loss, rng):
 
 @pytest.mark.parametrize("loss", MAIN_LOSSES, ids=label)
 def test_the_best_size_is_the_minimum_along_the_line(loss, rng):
-    problem = replace(random_problem(loss, rng, n=50, d=4), regularization=0.3)
+    problem = replace(random_problem(loss, rng, n=50, d=4), strength=0.3)
     for scale in (1e-6, 1.0, 1e6):
         centre = Centre(problem, random_weights(problem, rng))
         direction = -scale * centre.gradient
@@ -150,7 +150,7 @@ def test_the_best_size_is_the_minimum_along_the_line(loss, rng):
 
 
 def test_the_hessian_of_coupled_scores(rng):
-    problem = replace(random_problem(Softmax(3), rng, n=20, d=4), regularization=0.3)
+    problem = replace(random_problem(Softmax(3), rng, n=20, d=4), strength=0.3)
     weights, direction = random_weights(problem, rng), random_weights(problem, rng)
     image = coupled_hessian(problem, weights) @ direction.ravel()
     np.testing.assert_allclose(image.reshape(weights.shape), problem.hessian_times(weights, direction), rtol=1e-10)
@@ -208,7 +208,7 @@ def test_accelerated_descent_alone_ends_certified_within_its_passes(loss, noise,
     facts = problem.facts
     strong = facts.records * facts.curvature / 3e4
     linear = random_weights(problem, rng, noise)
-    full = replace(problem, regularization=strong, linear=linear)
+    full = replace(problem, strength=strong, linear=linear)
     tau = 1e-7 * max(noise, facts.gradient)
     limit = tau + solver_slack(facts, strong, float(np.linalg.norm(linear)))
     solution = Accelerated(limit).solve(full, full.start())
@@ -220,7 +220,7 @@ def test_accelerated_descent_alone_ends_certified_within_its_passes(loss, noise,
 
 def test_refinement_ends_where_a_certificate_allows_nothing_but_rounding(rng):
     """tau = 0: the five roundings of the slack are what is left, and they suffice."""
-    problem = replace(random_problem(HuberHinge(0.01), rng, n=40, d=5), regularization=1.0)
+    problem = replace(random_problem(HuberHinge(0.01), rng, n=40, d=5), strength=1.0)
     limit = solver_slack(problem.facts, 1.0)
     solution = Accelerated(limit).solve(problem, problem.start())
     assert exact_norm(problem, solution.weights) <= solution.gap <= limit
@@ -258,7 +258,7 @@ def test_the_proven_descent_takes_over_where_the_others_stop(loss, thin, rng, mo
         matrix = sparse.csr_array(rows.matrix * rows.scales[:, None])
         plain = replace(plain, records=Records.build(matrix, rows.targets, rows.clip, rows.intercept))
     strong = 90 * plain.facts.curvature / 1e4
-    full = replace(plain, regularization=strong, linear=random_weights(plain, rng, 3.0))
+    full = replace(plain, strength=strong, linear=random_weights(plain, rng, 3.0))
     slack = solver_slack(plain.facts, strong, float(np.linalg.norm(full.linear)))
     assert assert_certified(full, 3e-7, slack).passes > 20
 
@@ -267,7 +267,7 @@ def test_columns_are_certified_each(rng, monkeypatch):
     monkeypatch.setattr(certain, "QUICK", 1)
     y = rng.choice([-1.0, 1.0], size=(60, 4))
     plain = Problem(Records.build(rng.normal(size=(60, 3)), y, 1.0, 0.5), HuberHinge(1e-3), 4)
-    full = replace(plain, regularization=1.0, linear=random_weights(plain, rng, 3.0))
+    full = replace(plain, strength=1.0, linear=random_weights(plain, rng, 3.0))
     slack = solver_slack(full.column(0).facts, 1.0, 20.0)
     result = solve_columns(full, 1e-7, slack)
     for j in range(4):
@@ -296,8 +296,8 @@ def test_neighbours_stay_within_the_stated_sensitivity_on_a_narrow_hinge(seed):
     models = [LinearSVC(1.0, fit_intercept=False, random_state=0, **settings).fit(rows, y) for rows in (x, there)]
     event = models[0].guarantee_.events[0]
     assert np.linalg.norm(models[0].coef_ - models[1].coef_) <= event.sensitivity.replace_one
-    problem = replace(problem_of(x, y, HuberHinge(1e-6)), regularization=350 * 0.00505)
-    slack = solver_slack(problem.facts, problem.regularization)
+    problem = replace(problem_of(x, y, HuberHinge(1e-6)), strength=350 * 0.00505)
+    slack = solver_slack(problem.facts, problem.strength)
     assert_certified(problem, 1e-6, slack)
 
 
@@ -305,13 +305,11 @@ def test_neighbours_stay_within_the_stated_sensitivity_on_a_narrow_hinge(seed):
 def test_objective_perturbation_of_a_narrow_hinge_at_large_epsilon(seed):
     x, y = clustered(seed)
     problem = problem_of(x, y, HuberHinge(0.05), intercept=0.5)
-    least = least_regularization(problem.facts) / 350
+    least = least_strength(problem.facts) / 350
     for strength in (least, 10 * least):
         plan = ObjectivePerturbation().calibrate(Budget(16.0, 1e-5), problem.facts, strength, "proven")
         linear = plan.scale * np.random.default_rng(seed).normal(size=(31, 1))
-        assert_certified(
-            replace(problem, regularization=plan.regularization, linear=linear), 1e-7 * plan.scale, plan.slack
-        )
+        assert_certified(replace(problem, strength=plan.strength, linear=linear), 1e-7 * plan.scale, plan.slack)
 
 
 @pytest.mark.parametrize("ratio", [2e-8, 7e-8, 5e-7])
@@ -322,12 +320,12 @@ def test_weak_regularisers_of_smooth_losses(loss, ratio, rng):
     strong = ratio * 200 * plain.facts.curvature
     check_certifiable(plain.facts, strong)
     tau, slack = 1e-6 * plain.facts.gradient, solver_slack(plain.facts, strong)
-    result = assert_certified(replace(plain, regularization=strong), tau, slack)
+    result = assert_certified(replace(plain, strength=strong), tau, slack)
     assert result.weights.any()
 
 
 def test_a_linear_term_longer_than_foreseen_ends_too(rng):
-    problem = replace(random_problem(Logistic(), rng), regularization=1e-3, linear=np.full((5, 1), 1e9))
+    problem = replace(random_problem(Logistic(), rng), strength=1e-3, linear=np.full((5, 1), 1e9))
     weights = certified(problem, 1e-7, 0.0)
     assert exact_norm(problem, weights) <= 1e-7 + solver_slack(problem.facts, 1e-3, 1e9 * math.sqrt(5))
 
@@ -337,17 +335,17 @@ def test_the_threshold_follows_from_rounding_and_from_passes():
     facts = problem_of(np.ones((350, 30)), np.ones(350), HuberHinge(1e-6)).facts
     assert 48 * relative_rounding(facts) * largest_condition(facts) ** 1.5 == pytest.approx(1)
     assert relative_rounding(facts) == (30 + 1 + 64 + 350 / 64 + 64) * 2.0**-53
-    assert least_regularization(facts) == pytest.approx(350 * 5e5 / 1e8, rel=1e-6), "there passes decide"
+    assert least_strength(facts) == pytest.approx(350 * 5e5 / 1e8, rel=1e-6), "there passes decide"
     wide = Facts(10**8, 20_000, 1, 1.0, Logistic())
     assert largest_condition(wide) < 1e8
-    assert least_regularization(wide) == 10**8 * 0.25 / (largest_condition(wide) - 1), "there rounding does"
+    assert least_strength(wide) == 10**8 * 0.25 / (largest_condition(wide) - 1), "there rounding does"
     for chosen in (facts, wide):
-        condition = chosen.records * chosen.curvature / least_regularization(chosen) + 1
+        condition = chosen.records * chosen.curvature / least_strength(chosen) + 1
         assert reduction(chosen, condition) <= 7 / 16 * (1 + 1e-9)
         assert passes_bound(chosen, condition, 1e12 * chosen.records) < 3e7
-        check_certifiable(chosen, least_regularization(chosen))
+        check_certifiable(chosen, least_strength(chosen))
         with pytest.raises(PrivacyError, match="regularization >="):
-            check_certifiable(chosen, 0.99 * least_regularization(chosen))
+            check_certifiable(chosen, 0.99 * least_strength(chosen))
 
 
 @pytest.mark.parametrize("mechanism", [ObjectivePerturbation(), Output()])

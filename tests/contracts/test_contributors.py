@@ -8,7 +8,7 @@ import pytest
 from instances import MAIN_LOSSES, label, outputs_of, random_problem
 from oracles import CENTRAL, budget_for
 
-from tacit.mechanisms import METHODS
+from tacit.mechanisms import METHODS, Chosen
 from tacit.privacy import accounting
 from tacit.privacy.events import Shuffled
 from tacit.privacy.guarantee import Guarantee
@@ -46,7 +46,7 @@ def test_contributors_noise_fits_the_budget_and_wastes_less_than_a_percent(name,
         # Shuffled releases get half of delta for their own delta_0 whatever that is worth, so they waste more.
         least = 0.85 if isinstance(plan.events[0], Shuffled) else 0.99
         assert least * epsilon < price <= epsilon * (1 + 1e-9), (records, epsilon)
-        alone = accounting.epsilon(plan.record_events, budget.delta, "replace-one")
+        alone = accounting.epsilon(plan.record.events, budget.delta, "replace-one")
         assert alone >= price * (1 - 1e-9), "what one person sends cannot cost less than what all of it releases"
 
 
@@ -72,7 +72,7 @@ def test_contributors_without_a_budget_release_no_event(name, loss):
 def test_contributors_guarantee_survives_json_and_verifies(name, loss):
     problem = random_problem(loss, np.random.default_rng(5), n=300, d=4)
     budget = budget_for(METHODS[name].mechanism, 1.0, DELTA, "replace-one")
-    prepared = prepare(problem.facts, METHODS[name].mechanism, budget, method=name, seeded=True)
+    prepared = prepare(problem.facts, Chosen(name, METHODS[name].mechanism, budget), seeded=True)
     again = Guarantee.from_json(prepared.guarantee.to_json())
     assert again == prepared.guarantee
     assert again.status == "proven"

@@ -101,14 +101,14 @@ BAD = [
     *(
         (
             Objective,
-            {"slope": 1.0, "trace": 1.0, "regularization": 1.0, "scale": 1.0, "geometry": "logistic", **change},
+            {"slope": 1.0, "trace": 1.0, "strength": 1.0, "scale": 1.0, "geometry": "logistic", **change},
             word,
         )
         for change, word in [
             ({"slope": 0.0}, "slope=0.0"),
             ({"trace": 0.0}, "trace=0.0"),
             ({"scale": 0.0}, "scale=0.0"),
-            ({"regularization": 0.0}, "regularization=0.0"),
+            ({"strength": 0.0}, "strength=0.0"),
             ({"outputs": 0}, "outputs=0"),
             ({"geometry": "round"}, "geometry='round' to be one of logistic, monotone, two-sided, simplex"),
             ({"noise": "none"}, "noise='none' to be 'gaussian' or 'sphere'"),

@@ -17,6 +17,7 @@ from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import (
     METHODS,
+    Chosen,
     GradientPerturbation,
     ObjectivePerturbation,
     Output,
@@ -29,7 +30,7 @@ from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, PoissonGaussian, SubsetGaussian
 from tacit.privacy.guarantee import Guarantee, checksum, spent
 from tacit.privacy.noise import GRID_BITS, SeededSource, SystemSource
-from tacit.training import RefutedWarning, fit, prepare
+from tacit.training import RefutedWarning, prepare, train
 from tacit.types import ADJACENCIES, Budget, Facts
 
 EPSILONS = (0.05, 0.1, 1.0, 3.0, 10.0)
@@ -182,11 +183,11 @@ def test_a_paper_calibration_is_never_silently_below_budget(name, epsilon, adjac
         pytest.skip("not covered")
     mechanism = METHODS[name].mechanism
     budget = budget_for(mechanism, epsilon, DELTA, adjacency)
-    options = {"method": name, "seeded": True, "calibration": "paper"}
+    options = {"seeded": True, "calibration": "paper"}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            prepared = prepare(facts_for(Logistic()), mechanism, budget, **options)
+            prepared = prepare(facts_for(Logistic()), Chosen(name, mechanism, budget), **options)
         except PrivacyError:
             return  # the paper's own conditions do not hold here: refused, nothing spent
     price = accounting.epsilon(prepared.guarantee.events, budget.delta, adjacency)
@@ -208,23 +209,24 @@ def test_some_published_noise_is_refuted():
     for name, epsilon in (("output-zhang-2017", 20.0), ("output-wu-2017", 20.0)):
         with pytest.warns(RefutedWarning, match="REFUTED"):
             prepared = prepare(
-                facts_for(Logistic()), METHODS[name].mechanism, Budget(epsilon, 1e-2),
-                method=name, seeded=True, calibration="paper",
+                facts_for(Logistic()), Chosen(name, METHODS[name].mechanism, Budget(epsilon, 1e-2)),
+                seeded=True, calibration="paper",
             )  # fmt: skip
         assert prepared.guarantee.status == "refuted"
 
 
 def test_published_noise_that_we_cannot_confirm_is_no_more_than_claimed():
     """Kifer et al.'s noise, set for add-remove neighbours, under replace-one: our price is an upper bound."""
-    options = {"method": "objective", "seeded": True, "calibration": "paper"}
+    options = {"seeded": True, "calibration": "paper"}
     facts, mechanism = facts_for(HuberHinge()), METHODS["objective"].mechanism
     least = 2 * facts.curvature / facts.records
     with pytest.warns(RefutedWarning, match="CLAIMED"):
-        prepared = prepare(facts, mechanism, Budget(1.0, 1e-5), regularization=least, **options)
+        prepared = prepare(facts, Chosen("objective", mechanism, Budget(1.0, 1e-5)), regularization=least, **options)
     assert prepared.guarantee.status == "claimed"
     with pytest.raises(PrivacyError, match="more than the stated"):
         prepared.guarantee.verify()
-    confirmed = prepare(facts, mechanism, Budget(1.0, 1e-5, "add-remove"), regularization=least, **options)
+    chosen = Chosen("objective", mechanism, Budget(1.0, 1e-5, "add-remove"))
+    confirmed = prepare(facts, chosen, regularization=least, **options)
     assert confirmed.guarantee.status == "proven"
 
 
@@ -263,8 +265,8 @@ def test_an_infinite_budget_gives_the_plain_model(name, loss):
     for call in calls:
         np.testing.assert_array_equal(call.output, call.values)
     if name.startswith("objective") or name in ("output", "output-chaudhuri-2011"):
-        strong = plan.regularization if name.startswith("objective") else plan.trainer.regularization
-        best = Newton(1e-10).solve(replace(problem, regularization=strong)).weights
+        strong = plan.strength if name.startswith("objective") else plan.trainer.strength
+        best = Newton(1e-10).solve(replace(problem, strength=strong)).weights
         np.testing.assert_allclose(weights, best, atol=1e-5)
 
 
@@ -308,11 +310,11 @@ def test_guarantee_survives_json_and_verifies(name, adjacency, loss):
     mechanism = QUICK.get(name, METHODS[name].mechanism)
     problem = random_problem(loss, np.random.default_rng(5), n=60, d=4)
     budget = budget_for(mechanism, 1.0, DELTA, adjacency)
-    prepared = prepare(problem.facts, mechanism, budget, method=name, seeded=True)
+    prepared = prepare(problem.facts, Chosen(name, mechanism, budget), seeded=True)
     stored = []
-    fit(problem, prepared, SeededSource(0), stored.append)
-    guarantee = Guarantee.from_json(stored[0].to_json())
-    assert guarantee == stored[0] == prepared.guarantee
+    train(prepared, problem, SeededSource(0), stored.append)
+    guarantee = Guarantee.from_json(stored[0].guarantee.to_json())
+    assert guarantee == stored[0].guarantee == prepared.guarantee
     assert guarantee.verify() == pytest.approx(accounting.epsilon(prepared.plan.events, budget.delta, adjacency))
     assert guarantee.status == "proven"
     text = str(guarantee)
@@ -337,7 +339,7 @@ def test_a_descent_that_flies_off_keeps_its_sums_finite(loss, step):
 @pytest.fixture(scope="module")
 def honest():
     budget = Budget(1.0, 1e-5)
-    return prepare(facts_for(Logistic()), METHODS["gradient"].mechanism, budget, method="gradient", seeded=True)
+    return prepare(facts_for(Logistic()), Chosen("gradient", METHODS["gradient"].mechanism, budget), seeded=True)
 
 
 def tampered(guarantee, resigned, **changes):
@@ -409,13 +411,14 @@ def test_needs_are_checked_before_anything_runs():
     assert METHODS["statistics"].mechanism.needs(facts_for(Logistic()), "proven")
     assert METHODS["objective"].mechanism.needs(facts_for(Softmax(3)), "paper")
     with pytest.raises(PrivacyError, match="squared"):
-        prepare(facts_for(Logistic()), METHODS["statistics"].mechanism, Budget(1.0, 1e-5), method="x", seeded=True)
+        prepare(facts_for(Logistic()), Chosen("x", METHODS["statistics"].mechanism, Budget(1.0, 1e-5)), seeded=True)
 
 
 def test_auto_goes_by_public_facts_only():
     for loss in MAIN_LOSSES:
         for n, epsilon in itertools.product((1, 100, 10**6), (0.01, 1.0, math.inf)):
-            name, mechanism, _ = choose_method("auto", Budget(epsilon, 1e-5), facts_for(loss, n))
+            chosen = choose_method("auto", Budget(epsilon, 1e-5), facts_for(loss, n))
+            name, mechanism = chosen.name, chosen.mechanism
             assert loss.name in METHODS[name].losses
             assert mechanism is METHODS[name].mechanism
     with pytest.raises(ValueError, match="Unknown method"):

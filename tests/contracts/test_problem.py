@@ -28,7 +28,7 @@ def design(problem):
 def brute_gradient(problem, weights):
     rows = design(problem)
     slopes = problem.loss.slope(rows @ weights, problem.records.targets)
-    total = sum(np.outer(rows[i], slopes[i]) for i in range(len(rows))) + problem.regularization * weights
+    total = sum(np.outer(rows[i], slopes[i]) for i in range(len(rows))) + problem.strength * weights
     return total if problem.linear is None else total + problem.linear
 
 
@@ -37,7 +37,7 @@ def brute_gradient(problem, weights):
 def test_gradient_and_hessian_against_brute_force(loss, intercept, rng):
     base = random_problem(loss, rng, intercept=intercept)
     linear = random_weights(base, rng)
-    problem = Problem(base.records, loss, base.outputs, regularization=0.3, linear=linear)
+    problem = Problem(base.records, loss, base.outputs, strength=0.3, linear=linear)
     weights = random_weights(problem, rng)
     np.testing.assert_allclose(problem.gradient(weights), brute_gradient(problem, weights), atol=1e-12)
     h, size = 1e-6, weights.size
@@ -204,7 +204,7 @@ def test_a_minimiser_is_within_the_reach_that_its_slack_is_for(loss, rng):
     for strong, noise in itertools.product((1e-4, 1e-2, 1.0), (0.0, 3.0)):
         plain = problem_of(X, targets_of(loss, 60, rng), loss, intercept=0.5, outputs=outputs_of(loss))
         linear = random_weights(plain, rng, noise)
-        solution = Newton(1e-7).solve(replace(plain, regularization=strong, linear=linear))
+        solution = Newton(1e-7).solve(replace(plain, strength=strong, linear=linear))
         assert np.linalg.norm(solution.weights) <= minimum_reach(plain.facts, strong, float(np.linalg.norm(linear)))
 
 

@@ -24,7 +24,7 @@ STRENGTHS = (1e-6, 1e-2, 1.0, 1e6)
 
 def solved(problem, strong, rng, tolerance=1e-9, noise=0.0):
     linear = random_weights(problem, rng, noise)
-    full = replace(problem, regularization=strong, linear=linear)
+    full = replace(problem, strength=strong, linear=linear)
     tau = tolerance * full.facts.gradient
     solution = Newton(tau).solve(full)
     true_gap = float(np.linalg.norm(full.gradient(solution.weights)))
@@ -77,7 +77,7 @@ def test_newton_on_many_hinge_problems(seed):
 
 @pytest.mark.parametrize("loss", MAIN_LOSSES, ids=label)
 def test_conjugate_gradients_find_the_same_point(loss, rng, monkeypatch):
-    problem = replace(random_problem(loss, rng, n=60, d=5), regularization=0.5)
+    problem = replace(random_problem(loss, rng, n=60, d=5), strength=0.5)
     tau = 1e-10 * problem.facts.gradient
     usual = Newton(tau).solve(problem)
     monkeypatch.setattr(tacit.linear.solvers.newton, "DENSE_FEATURES", 1)
@@ -95,7 +95,7 @@ def test_wide_and_sparse(rng):
 
 def test_several_models_are_solved_as_one_by_one(rng):
     y = rng.choice([-1.0, 1.0], size=(50, 3))
-    problem = Problem(Records.build(rng.normal(size=(50, 3)), y, 1.0, 0.5), HuberHinge(), 3, regularization=0.2)
+    problem = Problem(Records.build(rng.normal(size=(50, 3)), y, 1.0, 0.5), HuberHinge(), 3, strength=0.2)
     together = Newton(1e-9).solve(problem)
     for j in range(3):
         alone = Newton(1e-10).solve(problem.column(j))
@@ -104,7 +104,7 @@ def test_several_models_are_solved_as_one_by_one(rng):
 
 
 def test_an_unfinished_solve_says_so(rng):
-    problem = replace(random_problem(Logistic(), rng, n=500), regularization=1e-3)
+    problem = replace(random_problem(Logistic(), rng, n=500), strength=1e-3)
     solution = Newton(1e-9, steps=1).solve(problem)
     assert solution.gap > 1e-3
     assert solution.steps == 1
@@ -114,7 +114,7 @@ def test_an_unfinished_solve_says_so(rng):
 def test_a_hessian_that_is_singular_in_floating_point(loss, rng):
     """Duplicate columns and a regulariser far below one ulp of the curvature: no traceback from LAPACK."""
     x = np.repeat(rng.normal(size=(200, 1)), 4, axis=1)
-    problem = replace(problem_of(x, targets_of(loss, 200, rng), loss), regularization=1e-18)
+    problem = replace(problem_of(x, targets_of(loss, 200, rng), loss), strength=1e-18)
     solution = Newton(1e-6).solve(problem)
     assert np.isfinite(solution.weights).all()
 

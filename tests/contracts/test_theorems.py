@@ -56,10 +56,9 @@ def stated(method, adjacency, calibration, loss):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            name, mechanism, budget = choose_method(method, Budget(1.0, 1e-5, adjacency), facts, calibration)
-            prepared = prepare(
-                facts, brief(mechanism), budget, method=name, seeded=True, regularization=0.5, calibration=calibration
-            )
+            chosen = choose_method(method, Budget(1.0, 1e-5, adjacency), facts, calibration)
+            chosen = replace(chosen, mechanism=brief(chosen.mechanism))
+            prepared = prepare(facts, chosen, seeded=True, regularization=0.5, calibration=calibration)
         except ValueError:
             return []
         except ZeroDivisionError:  # a paper's Gaussian formula at delta = 0

@@ -18,8 +18,9 @@ import mpmath
 from fuzz.subjects import Subject
 
 from tacit import PrivacyError
-from tacit.estimators import network_file
-from tacit.estimators.files import from_dict, stated
+from tacit.files import load, stated
+from tacit.files import tensors as network_file
+from tacit.files.models import from_dict
 from tacit.privacy.events import Gaussian, Response, Sphere
 from tacit.privacy.guarantee import checksum
 from tacit.privacy.theorems import THEOREMS
@@ -188,8 +189,6 @@ def outcome(raw: bytes, path: Path, subject: Subject, sealed: bool) -> str:
 
 
 def _load_network(path):
-    from tacit.nn import load
-
     try:
         load(path)
     except PrivacyError as error:

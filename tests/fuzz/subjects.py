@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from tacit import LinearRegression, LinearSVC, LogisticRegression, Schema
-from tacit.estimators import network_file
-from tacit.estimators.files import from_dict, save
+from tacit.files import save
+from tacit.files import tensors as network_file
+from tacit.files.models import from_dict
 from tacit.linear.losses import Logistic, Squared
 from tacit.mechanisms import METHODS, GradientPerturbation, Poisson, Subset, Svrg, choose_method
 from tacit.training import prepare
@@ -53,8 +54,8 @@ def guarantees():
     for name in PRICED:
         loss = Squared() if name == "statistics" else Logistic()
         facts = Facts(300, 5, 1, 1.2, loss)
-        _, mechanism, budget = choose_method(name, Budget(1.0, 1e-5), facts)
-        prepared = prepare(facts, BRIEF.get(name, mechanism), budget, method=name, seeded=True)
+        chosen = choose_method(name, Budget(1.0, 1e-5), facts)
+        prepared = prepare(facts, replace(chosen, mechanism=BRIEF.get(name, chosen.mechanism)), seeded=True)
         for guarantee in (prepared.guarantee, prepared.record_guarantee):
             if guarantee is not None:
                 data = guarantee.to_dict()
@@ -93,7 +94,6 @@ def networks(folder: Path):
     """A network with noise, and one without; nothing where PyTorch is not installed."""
     try:
         from tacit.nn import MLPClassifier
-        from tacit.nn import save as save_network
     except ImportError:
         return []
     rng = np.random.default_rng(1)
@@ -101,7 +101,7 @@ def networks(folder: Path):
     found = []
     for epsilon in (1.0, math.inf):
         model = MLPClassifier(epsilon, classes=(0, 1), bounds=(-1, 1), hidden=3, epochs=1, delta=1e-4, batch=40)
-        save_network(model.fit(X, (X[:, 0] > 0).astype(int)), folder / "honest.safetensors")
+        save(model.fit(X, (X[:, 0] > 0).astype(int)), folder / "honest.safetensors")
         raw = (folder / "honest.safetensors").read_bytes()
         start = 8 + int.from_bytes(raw[:8], "little")
         content = json.loads(json.loads(raw[8:start])["__metadata__"]["tacit"])

@@ -24,7 +24,7 @@ def regression_data(rng, n=300, d=4):
 def retrained(problem, record):
     """The exact minimiser without one record, the regulariser kept whole."""
     keep = np.delete(np.arange(problem.records.count), record)
-    rest = Problem(problem.records.take(keep), problem.loss, problem.outputs, problem.regularization)
+    rest = Problem(problem.records.take(keep), problem.loss, problem.outputs, problem.strength)
     return Newton(1e-10).solve(rest).weights
 
 
@@ -37,7 +37,7 @@ def test_influence_predicts_retraining(loss, outputs, rng):
     X, y = regression_data(rng)
     targets = (np.arange(300) % 3).astype(float) if loss.coupled else y
     records = Records.build(X, targets, 10.0, 0.5)
-    problem = Problem(records, loss, outputs, regularization=5.0)
+    problem = Problem(records, loss, outputs, strength=5.0)
     weights = Newton(1e-10).solve(problem).weights
     influence = Influence.at(problem, weights)
     true, predicted = [], []

@@ -83,8 +83,8 @@ def test_zero_senders_leave_the_quadratic_as_convex_as_stated(record, rng):
         numbers = made.numbers
         event, moments = numbers.minimum(20_000), noisy_rows(numbers, 18_000 - 1, rng)
         least = np.linalg.eigvalsh(moments)[0] + event.ridge
-        assert (least >= numbers.regularization) == holds
-        assert input_convexity(event) == pytest.approx(numbers.regularization)
+        assert (least >= numbers.strength) == holds
+        assert input_convexity(event) == pytest.approx(numbers.strength)
 
 
 def test_what_the_dishonest_send_cannot_lower_convexity(rng):

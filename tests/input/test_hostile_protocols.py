@@ -56,7 +56,7 @@ def test_whatever_bounds_pass_targets_stay_within_one(bounds, rng):
     assert np.abs(encoded).max() <= 1.0
 
 
-@pytest.mark.parametrize("name", ["clip", "intercept", "radius", "curvature", "slope", "row_scale", "regularization"])
+@pytest.mark.parametrize("name", ["clip", "intercept", "radius", "curvature", "slope", "row_scale", "strength"])
 @pytest.mark.parametrize("value", [1e-60, 1e60, 1e300, -1.0])
 def test_numbers_of_absurd_size_are_refused(name, value):
     with pytest.raises(ValueError, match=f"Expected {name}="):

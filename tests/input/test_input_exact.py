@@ -56,7 +56,15 @@ def worst_conditional(event, epsilon):
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.01), (1.0, 0.01), (1.0, 1e-5), (4.0, 1e-3)])
 @pytest.mark.parametrize("radius", [0.1, 2.0])
 def test_exact_conditional_delta_never_exceeds_the_price(surrogate, epsilon, delta, radius):
-    setting = Setting(1, 400, 1.0, 0.0, Surrogate.named(surrogate, radius), radius, honest=1.0)
+    setting = Setting(
+        features=1,
+        cohort=400,
+        clip=1.0,
+        intercept=0.0,
+        surrogate=Surrogate.named(surrogate, radius),
+        radius=radius,
+        honest=1.0,
+    )
     numbers = proven(setting, Budget(epsilon, delta), None, None)
     event = numbers.minimum(400)
     rare = 2 * event.tail
@@ -69,7 +77,15 @@ def test_exact_conditional_delta_never_exceeds_the_price(surrogate, epsilon, del
 
 def test_a_broken_calibration_is_caught():
     """Half the noise: the exact conditional delta passes the price that was paid for."""
-    setting = Setting(1, 400, 1.0, 0.0, Surrogate.named("squared", 0.1), 0.1, honest=1.0)
+    setting = Setting(
+        features=1,
+        cohort=400,
+        clip=1.0,
+        intercept=0.0,
+        surrogate=Surrogate.named("squared", 0.1),
+        radius=0.1,
+        honest=1.0,
+    )
     numbers = proven(setting, Budget(1.0, 0.01), None, None)
     event = numbers.minimum(400)
     halved = replace(event, scale=event.scale / 2)
@@ -80,7 +96,15 @@ def test_dishonest_contributors_are_in_the_price():
     """Seven of ten know their noise: a protocol for honest = 0.3 covers it exactly, one for honest = 1 does not."""
     covered, bare = (
         proven(
-            Setting(1, 400, 1.0, 0.0, Surrogate.named("squared", 0.1), 0.1, honest=honest),
+            Setting(
+                features=1,
+                cohort=400,
+                clip=1.0,
+                intercept=0.0,
+                surrogate=Surrogate.named("squared", 0.1),
+                radius=0.1,
+                honest=honest,
+            ),
             Budget(1.0, 0.01),
             None,
             None,
@@ -130,8 +154,9 @@ def test_corners_are_a_bound_and_beat_four_dimensions():
 def test_record_epsilon_is_the_exact_gaussian_formula():
     n, sigma_u, sigma_b = 1000, 40.0, 60.0
     numbers = InputNumbers(
-        3, n, 1.0, 0.0, 1.0, 1.0, 1.0, sigma_u / math.sqrt(n), sigma_b / math.sqrt(n), 1.0, 1e-4, honest=1.0
-    )
+        features=3, cohort=n, clip=1.0, intercept=0.0, curvature=1.0, slope=1.0, radius=1.0,
+        row_scale=sigma_u / math.sqrt(n), cross_scale=sigma_b / math.sqrt(n), strength=1.0, tail=1e-4, honest=1.0,
+    )  # fmt: skip
     mu = math.sqrt(n) * math.hypot(2 / sigma_u, 2 / sigma_b)
     for delta in (1e-6, 1e-3, 0.05):
         epsilon = record_epsilon(numbers, delta)
@@ -146,7 +171,10 @@ def test_with_an_intercept_the_worst_pair_of_records_is_covered(rng):
     With a constant above the clip the farthest pair is x' = -x, y' = -y (third and fourth case).
     """
     for row_scale, cross_scale, constant in ((0.3, 0.5, 0.5), (5.0, 0.4, 0.5), (0.3, 0.5, 3.0), (0.3, 0.5, 1.2)):
-        numbers = InputNumbers(3, 100, 1.0, constant, 1.0, 1.0, 1.0, row_scale, cross_scale, 1.0, 1e-4, honest=1.0)
+        numbers = InputNumbers(
+            features=3, cohort=100, clip=1.0, intercept=constant, curvature=1.0, slope=1.0, radius=1.0,
+            row_scale=row_scale, cross_scale=cross_scale, strength=1.0, tail=1e-4, honest=1.0,
+        )  # fmt: skip
         claimed = sum((e.sensitivity.replace_one / e.scale) ** 2 for e in numbers.record_events)
         most = 0.0
         for _ in range(2000):
@@ -163,7 +191,15 @@ def test_with_an_intercept_the_worst_pair_of_records_is_covered(rng):
 
 def test_an_attack_on_single_submissions_reaches_the_record_epsilon_and_does_not_beat_it():
     """The likelihood-ratio test on 100,000 submissions of either record: its delta is exact, within 5 errors."""
-    setting = Setting(2, 500, 1.0, 0.0, Surrogate.named("squared", 1.0), 1.0, honest=1.0)
+    setting = Setting(
+        features=2,
+        cohort=500,
+        clip=1.0,
+        intercept=0.0,
+        surrogate=Surrogate.named("squared", 1.0),
+        radius=1.0,
+        honest=1.0,
+    )
     numbers = proven(setting, Budget(2.0, 0.05), None, 1.5)
     epsilon, count = record_epsilon(numbers, 0.05), 100_000
     assert epsilon <= 1.5
@@ -182,7 +218,15 @@ def test_an_attack_on_single_submissions_reaches_the_record_epsilon_and_does_not
 
 def test_corollary_1_understates_the_record_epsilon():
     """The classical formula outside epsilon < 1: published 985 at twice the delta, exact above 20,000."""
-    setting = Setting(14, 2**15, 1.0, 0.5, Surrogate.named("squared", 3.35), 3.0, honest=1.0)
+    setting = Setting(
+        features=14,
+        cohort=2**15,
+        clip=1.0,
+        intercept=0.5,
+        surrogate=Surrogate.named("squared", 3.35),
+        radius=3.0,
+        honest=1.0,
+    )
     numbers = published(setting, Budget(1.0, 0.01), None)
     stated, at = corollary_1(numbers, 0.01)
     assert record_epsilon(numbers, at) > 10 * stated
@@ -191,7 +235,15 @@ def test_corollary_1_understates_the_record_epsilon():
 @pytest.mark.parametrize("n", [2**11, 2**15, 2**21])
 def test_the_published_noise_is_priced_by_the_repaired_theorem(n):
     """For the census setting the repaired theorem gives the published noise its published epsilon, and less."""
-    setting = Setting(14, n, 1.0, 0.5, Surrogate.named("squared", 3.35), 3.0, honest=1.0)
+    setting = Setting(
+        features=14,
+        cohort=n,
+        clip=1.0,
+        intercept=0.5,
+        surrogate=Surrogate.named("squared", 3.35),
+        radius=3.0,
+        honest=1.0,
+    )
     for epsilon in (0.1, 1.0):
         numbers = published(setting, Budget(epsilon, 0.01), None)
         assert accounting.epsilon(numbers.events(n), 0.01, "replace-one") <= epsilon

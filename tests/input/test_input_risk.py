@@ -18,7 +18,15 @@ BUDGET = Budget(1.0, 0.01)
 
 
 def setting_for(n=4096, name="squared", radius=2.0, honest=1.0):
-    return Setting(4, n, 1.0, 0.5, Surrogate.named(name, radius * 1.118), radius, honest=honest)
+    return Setting(
+        features=4,
+        cohort=n,
+        clip=1.0,
+        intercept=0.5,
+        surrogate=Surrogate.named(name, radius * 1.118),
+        radius=radius,
+        honest=honest,
+    )
 
 
 def test_the_ball_solver_finds_the_minimum(rng):

@@ -88,7 +88,7 @@ def test_the_slow_way_takes_over_and_reaches_the_tolerance(rng, monkeypatch):
     assert quadratic.fast()[1] > tolerance
     weights, gap = quadratic.solve(tolerance)
     assert gap <= tolerance
-    assert np.allclose(weights, fast, rtol=0, atol=2 * tolerance / numbers.regularization)
+    assert np.allclose(weights, fast, rtol=0, atol=2 * tolerance / numbers.strength)
 
 
 @pytest.mark.parametrize("record", [None, 2.0])
@@ -134,7 +134,7 @@ def test_a_decomposition_that_fails_is_not_the_end(rng, monkeypatch):
 
     monkeypatch.setattr(input_solve, "minimise", failing)
     again = numbers.train(sums, SeededSource(1)).weights
-    assert np.allclose(plain, again, rtol=0, atol=4 * numbers.tolerance(2000) / numbers.regularization)
+    assert np.allclose(plain, again, rtol=0, atol=4 * numbers.tolerance(2000) / numbers.strength)
 
 
 def test_the_tolerance_is_small_change():

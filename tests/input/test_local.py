@@ -173,7 +173,7 @@ def test_local_edges():
     alone = LocalPerturbation(shuffle=False).calibrate(
         Budget(1.0, 1e-3), Problem(_records(X, y), Logistic()).facts, None, "proven"
     )
-    assert alone.events == alone.record_events
+    assert alone.events == alone.record.events
     for bad, sentence in (({"adjacency": "add-remove"}, "add-remove"), ({"calibration": "paper"}, "calibration")):
         with pytest.raises(PrivacyError, match=sentence):
             LogisticRegression(1.0, method="input-local", **bad).fit(X, y)

@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from tacit import LogisticRegression, PrivacyError
+from tacit import LogisticRegression, PrivacyError, files
 from tacit.cli.main import main
-from tacit.estimators import files
 from tacit.privacy.guarantee import checksum
 from tacit.protocol import Database, Protocol
 from tacit.protocol import agreement as module
@@ -46,10 +45,10 @@ def test_exchanged_columns_in_a_file_are_found(tmp_path):
     model = LogisticRegression(5.0, classes=[0, 1]).fit(rng.uniform(size=(60, 2)), np.arange(60) % 2)
     files.save(model, tmp_path / "m.json", schema)
     data = json.loads((tmp_path / "m.json").read_text())
-    assert files.from_dict(data).schema == schema
+    assert files.models.from_dict(data)[1] == schema
     data["schema"]["columns"] = exchanged(data["schema"]["columns"])
     with pytest.raises(PrivacyError, match="checksum"):
-        files.from_dict(data)
+        files.models.from_dict(data)
 
 
 def test_model_files_with_a_mapping_of_columns_are_read(tmp_path):
@@ -59,7 +58,7 @@ def test_model_files_with_a_mapping_of_columns_are_read(tmp_path):
     data = json.loads((tmp_path / "m.json").read_text())
     data["schema"]["columns"] = dict(data["schema"]["columns"])
     del data["checksum"]
-    assert files.from_dict({**data, "checksum": checksum(data)}).schema == schema
+    assert files.models.from_dict({**data, "checksum": checksum(data)})[1] == schema
 
 
 def test_the_grid_and_the_version_are_in_the_fingerprint(monkeypatch):

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit import PrivacyError, spent
-from tacit.estimators import files
+from tacit import PrivacyError, files, spent
 from tacit.privacy.noise import SeededSource, SystemSource
 from tacit.protocol import Database, Protocol
 from tacit.protocol import trainings as training

@@ -13,12 +13,15 @@ from sklearn.base import clone
 from torch import nn
 
 from tacit import Guarantee, PrivacyError
-from tacit.nn import CNNClassifier, MLPClassifier, cifar_network, load, mlp_network, mnist_network, save
-from tacit.nn.train import clipped_sum, plan
+from tacit.files.networks import load, save
+from tacit.mechanisms import Chosen
+from tacit.nn import CNNClassifier, MLPClassifier, cifar_network, mlp_network, mnist_network
+from tacit.nn.train import NetworkDescent, NetworkLoss, clipped_sum
 from tacit.privacy.events import PoissonGaussian
 from tacit.privacy.guarantee import checksum
 from tacit.privacy.noise import choose
-from tacit.types import Budget
+from tacit.training import calibrate
+from tacit.types import Budget, Facts
 
 
 def blobs(rng, n=240, features=6):
@@ -101,13 +104,14 @@ def test_training_is_in_double_precision(rng, monkeypatch):
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_the_plan_spends_the_budget_and_no_more(adjacency):
     budget = Budget(1.0, 1e-5, adjacency)
-    recipe = plan(budget, 10_000, 500, 0.05, 100, 1.0)
+    facts = Facts(10_000, 500, 1, 1.0, NetworkLoss())
+    recipe = calibrate(facts, Chosen("dp-sgd", NetworkDescent(rate=0.05, steps=100, clip=1.0), budget))
     from tacit.privacy import accounting
 
-    price = accounting.epsilon(recipe.released(), 1e-5, adjacency)
+    price = accounting.epsilon(recipe.events, 1e-5, adjacency)
     assert 0.99 <= price <= 1.0
-    assert accounting.epsilon(recipe.released(50), 1e-5, adjacency) < price
-    (event,) = recipe.released()
+    assert accounting.epsilon(recipe.until(50), 1e-5, adjacency) < price
+    (event,) = recipe.events
     assert isinstance(event, PoissonGaussian)
     assert event.clip > 1.0  # rounding is paid for
 

@@ -10,8 +10,9 @@ from safetensors.numpy import load_file, save_file
 
 from tacit import PrivacyError
 from tacit.cli.main import main
-from tacit.estimators import network_file
-from tacit.nn import MLPClassifier, load, save
+from tacit.files import tensors as network_file
+from tacit.files.networks import load, save
+from tacit.nn import MLPClassifier
 from tacit.privacy.guarantee import checksum
 
 
@@ -176,11 +177,11 @@ def test_headers_that_lie_are_refused(path):
 def test_a_file_is_written_whole_or_not_at_all(private, tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError):
         save(private, tmp_path / "absent" / "net.safetensors")
-    monkeypatch.setattr("tacit.nn.saving.LARGEST", 100)
+    monkeypatch.setattr("tacit.files.networks.LARGEST", 100)
     with pytest.raises(ValueError, match="at most"):
         save(private, tmp_path / "net.safetensors")
     assert not list(tmp_path.iterdir())
-    monkeypatch.setattr("tacit.estimators.network_file.LARGEST", 100)
+    monkeypatch.setattr("tacit.files.tensors.LARGEST", 100)
     (tmp_path / "net.safetensors").write_bytes(b"\0" * 101)
     with pytest.raises(PrivacyError, match="larger than"):
         load(tmp_path / "net.safetensors")
@@ -196,4 +197,4 @@ def test_the_command_line_verifies_networks(path, tmp_path, capsys):
     assert "nothing to verify" in err
     (tmp_path / "t.csv").write_text("a\n1\n")
     assert main(["predict", str(path), str(tmp_path / "t.csv")]) == 2
-    assert "tacit.nn.load" in capsys.readouterr().err
+    assert "tacit.load" in capsys.readouterr().err

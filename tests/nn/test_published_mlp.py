@@ -15,11 +15,11 @@ from torch.nn.utils import parameters_to_vector
 from tacit import Guarantee, PrivacyError, RefutedWarning, spent
 from tacit.influence.network import NetworkInfluence
 from tacit.nn import MLPClassifier, PublishedMLPClassifier, mlp_network
+from tacit.nn.train import NetworkLoss
 from tacit.privacy.noise import SeededSource
-from tacit.published import PidpSgd
-from tacit.published import runs
+from tacit.published import PidpSgd, runs
 from tacit.published.curvature import InverseHessian
-from tacit.published.networks import METHODS, NetworkLoss
+from tacit.published.networks import METHODS
 from tacit.published.perceptron import Perceptron
 from tacit.types import Budget, Facts
 

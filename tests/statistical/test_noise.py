@@ -233,6 +233,6 @@ def test_linear_term_of_objective_perturbation(rng):
     drawn = []
     for _ in range(300):
         weights = plan.run(problem, SYSTEM).weights
-        drawn.append(-(problem.gradient(weights) + plan.regularization * weights))
+        drawn.append(-(problem.gradient(weights) + plan.strength * weights))
     assert scale_violations(np.array(drawn), plan.events[0].scale) == []
     assert all(scale_violations(np.array(drawn), factor * plan.events[0].scale) for factor in FAR)

@@ -99,8 +99,7 @@ def audit_method(
         check(losses is None, f"{name} is a network, which has one loss. Leave out --loss.")
         return _network_row(name, claimed, confidence, seed, say, canaries)
     method, start = METHODS[name], time.perf_counter()
-    pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
-    claim = Budget(claimed.epsilon, 0.0 if pure else claimed.delta, claimed.adjacency)
+    claim = Budget(claimed.epsilon, 0.0 if method.mechanism.pure else claimed.delta, claimed.adjacency)
     options: dict[str, Any] = {
         "seconds": seconds,
         "confidence": confidence,

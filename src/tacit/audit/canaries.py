@@ -124,7 +124,7 @@ def _scores(trained: tuple[MLPClassifier, int], canaries: Data) -> Array:
     from torch.func import functional_call, grad, vmap
     from torch.nn.functional import cross_entropy
 
-    from tacit.estimators.linear import source_from
+    from tacit.estimators.base import source_from
 
     model, state = trained
     network = model.network_

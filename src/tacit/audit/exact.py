@@ -95,16 +95,16 @@ def privacy_loss(subject: Planned, here: Data, there: Data) -> float | tuple[Arr
 def _objective(plan: ObjectivePlan, loss: Loss, clip: float, here: Data, there: Data) -> tuple[Array, Array, Array]:
     reach = 9.0 if plan.noise == "gaussian" else 45.0
     bend = loss.lipschitz * clip * max(len(here.rows), len(there.rows))
-    wide = np.linspace(-1.0, 1.0, POINTS) * (reach * plan.scale + bend) / plan.regularization
+    wide = np.linspace(-1.0, 1.0, POINTS) * (reach * plan.scale + bend) / plan.strength
     slopes, _ = _line(loss, here, wide)
     grid = np.linspace(-reach, reach, POINTS)
-    w = np.interp(grid, (slopes + plan.regularization * wide) / plan.scale, wide)
+    w = np.interp(grid, (slopes + plan.strength * wide) / plan.scale, wide)
     (slope_here, curve_here), (slope_there, curve_there) = (_line(loss, data, w) for data in (here, there))
-    unit, moved = ((slope + plan.regularization * w) / plan.scale for slope in (slope_here, slope_there))
+    unit, moved = ((slope + plan.strength * w) / plan.scale for slope in (slope_here, slope_there))
     exponent: Callable[[Array], Array] = (
         (lambda t: -0.5 * t * t) if plan.noise == "gaussian" else (lambda t: -np.abs(t))
     )
-    ratio = np.log((curve_here + plan.regularization) / (curve_there + plan.regularization))
+    ratio = np.log((curve_here + plan.strength) / (curve_there + plan.strength))
     density = np.exp(exponent(unit)) / (math.sqrt(2 * math.pi) if plan.noise == "gaussian" else 2.0)
     return unit, density, exponent(unit) - exponent(moved) + ratio
 

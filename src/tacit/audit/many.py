@@ -113,7 +113,7 @@ def _objective(plan: ObjectivePlan, problem: Problem, trials: int, source: Sourc
     """The steps of ``ObjectivePlan.run``, column by column: noise, a certified minimum, the polishing noise."""
     size = problem.records.features
     linear = plan.scale * unit_noise(source, size, trials, plan.noise)
-    strong = replace(problem, regularization=plan.regularization, outputs=trials, linear=linear)
+    strong = replace(problem, strength=plan.strength, outputs=trials, linear=linear)
     weights = solve_columns(strong, TOLERANCE * plan.scale, plan.slack).weights
     return release(weights, plan.polish_scale, _steps(source, size, trials, plan.noise, plan.polish_scale)).T
 

@@ -5,7 +5,6 @@ Each becomes one thing: a function that gives as many independent runs on a data
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -17,20 +16,18 @@ from tacit.audit.many import run_many
 from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Data
 from tacit.audit.strangers import Estimator, Trained
-from tacit.checks import check, refuse
-from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.checks import check
+from tacit.linear.losses import LOSSES
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Mechanism, choose_method
 from tacit.mechanisms.base import Plan
 from tacit.privacy import accounting
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian
 from tacit.privacy.noise import SeededSource
-from tacit.training import RefutedWarning
+from tacit.training import calibrate
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
-LOSSES: dict[str, Callable[[], Loss]] = {
-    "logistic": Logistic, "huber-hinge": HuberHinge, "squared": Squared, "softmax": lambda: Softmax(3),
-}  # fmt: skip
+_LOSSES: dict[str, Loss] = {loss.name: loss for loss in LOSSES}
 
 
 class Subject(Protocol):
@@ -69,9 +66,8 @@ class Planned:
 
     def problem(self, data: Data) -> Problem:
         """The problem that the plan trains on."""
-        outputs = self.loss.classes if isinstance(self.loss, Softmax) else 1
         rows = np.ascontiguousarray(data.rows)
-        return Problem(Records.build(rows, data.targets, self.clip, self.intercept), self.loss, outputs)
+        return Problem(Records.build(rows, data.targets, self.clip, self.intercept), self.loss, self.loss.outputs)
 
     def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Runs:
         """Many runs at once."""
@@ -91,18 +87,13 @@ def planned(
     calibration: Calibration = "proven",
 ) -> Planned:
     """A method calibrated to the claim, for this many records and columns."""
-    chosen: Loss = LOSSES[loss]() if isinstance(loss, str) else loss
-    outputs = chosen.classes if isinstance(chosen, Softmax) else 1
+    check(not isinstance(loss, str) or loss in _LOSSES, f"Unknown loss {loss!r}. Known: {', '.join(_LOSSES)}.")
+    chosen: Loss = _LOSSES[loss] if isinstance(loss, str) else loss
     wide = features + (1 if intercept else 0)
-    facts = Facts(records, wide, outputs, float(np.hypot(clip, intercept)), chosen, bool(intercept))
-    name, mechanism, budget = choose_method(method, claimed, facts)
-    unmet = mechanism.needs(facts, calibration)
-    if unmet:
-        refuse(unmet)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RefutedWarning)
-        plan = mechanism.calibrate(budget, facts, regularization, calibration)
-    return Planned(plan, chosen, clip, intercept, f"{name}, {chosen.name} loss")
+    facts = Facts(records, wide, chosen.outputs, float(np.hypot(clip, intercept)), chosen, bool(intercept))
+    decided = choose_method(method, claimed, facts, calibration)
+    plan = calibrate(facts, decided, regularization, calibration)
+    return Planned(plan, chosen, clip, intercept, f"{decided.name}, {chosen.name} loss")
 
 
 def profile_of(events: tuple[Event, ...], claimed: Budget) -> tuple[str, Profile] | None:

@@ -16,13 +16,13 @@ from typing import Any, Never, TextIO
 
 import numpy as np
 
+from tacit import files
 from tacit._version import __version__
 from tacit.checks import PrivacyError, at_most, check, refuse
 from tacit.cli import audit as audit_command
 from tacit.cli import protocol as protocol_commands
 from tacit.data import tables
-from tacit.estimators import files
-from tacit.estimators.linear import LinearRegression, LinearSVC, LogisticRegression
+from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
 from tacit.privacy.guarantee import Guarantee
 from tacit.published import PUBLISHED
 from tacit.report import catalogue as survey

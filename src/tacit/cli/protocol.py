@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit import files
 from tacit.checks import at_most, check
 from tacit.data import tables
 from tacit.data.cells import exact
-from tacit.estimators import files
 from tacit.privacy.noise import SeededSource, SystemSource
 from tacit.protocol.agreement import Protocol
 from tacit.protocol.database import AGAIN, Database

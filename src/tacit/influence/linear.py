@@ -106,7 +106,7 @@ class Influence:
         rises = None if test is None else np.zeros(count)
         direction = np.zeros(0)
         if test is not None:
-            plain = replace(test, regularization=0.0, linear=None)
+            plain = replace(test, strength=0.0, linear=None)
             direction = plain.gradient(self.weights).ravel() / test.records.count
         for rows, gradients in self.gradients():
             moves = gradients @ self.inverse
@@ -127,9 +127,9 @@ class Influence:
             facts.loss.name != "squared" or not math.isfinite(facts.loss.lipschitz),
             "Theorem 4 needs a Lipschitz Hessian; the bounded square has a corner. Call error_bound with constants.",
         )
-        strong = self.problem.regularization / facts.records if zeta is None else zeta
+        convexity = self.problem.strength / facts.records if zeta is None else zeta
         third = facts.radius**3 * _THIRD[facts.loss.name]
-        return error_bound(facts.records, facts.gradient, facts.curvature, third, strong)
+        return error_bound(facts.records, facts.gradient, facts.curvature, third, convexity)
 
 
 def influence_of(
@@ -146,15 +146,13 @@ def influence_of(
     ``y``: for a loss of labels (logistic, Huber hinge) any two values, numbers or text: the first in sorted order
     counts as -1, the second as +1; for the squared loss finite numbers. ``regularization`` is lambda of the mean
     objective; rows are clipped to ``clip`` and get a constant coordinate of ``intercept`` times the clip, as in
-    :mod:`tacit.estimators.linear`. NOT PRIVATE.
+    :mod:`tacit.estimators.base`. NOT PRIVATE.
     """
     check_positive("regularization", regularization)
     loss = Logistic() if loss is None else loss
     check(not loss.coupled, "Expected a loss of one score. Of a softmax model, build Influence.at(problem, weights).")
     targets = _values(y) if loss.geometry == "two-sided" else _signs(y)
-    problem = Problem(
-        Records.build(X, targets, clip, intercept * clip), loss, regularization=regularization * len(targets)
-    )
+    problem = Problem(Records.build(X, targets, clip, intercept * clip), loss, strength=regularization * len(targets))
     solution = Newton(1e-9 * problem.facts.gradient * math.sqrt(len(targets))).solve(problem)
     return Influence.at(problem, solution.weights)
 
@@ -214,5 +212,5 @@ def _softmax_hessian(problem: Problem, weights: Array) -> Array:
             for b in range(k):
                 total[:, a, :, b] += records.hessian(block, rows, np.ascontiguousarray(curves[:, b]))
     flat = total.reshape(d * k, d * k)
-    flat[np.diag_indices(d * k)] += problem.regularization
+    flat[np.diag_indices(d * k)] += problem.strength
     return flat

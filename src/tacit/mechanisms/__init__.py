@@ -1,6 +1,6 @@
 """The methods: one file each, and the registry that knows them by name."""
 
-from tacit.mechanisms.base import Mechanism, Method
+from tacit.mechanisms.base import Chosen, Mechanism, Method
 from tacit.mechanisms.gradient import GradientPerturbation
 from tacit.mechanisms.individual import Individual
 from tacit.mechanisms.input_plan import InputPerturbation
@@ -14,6 +14,7 @@ from tacit.mechanisms.svrg import Svrg
 
 __all__ = [
     "METHODS",
+    "Chosen",
     "Disjoint",
     "DuchiSgd",
     "Everyone",

@@ -1,33 +1,50 @@
-"""The contract of a mechanism: settings and a budget go in, a plan comes out; only a plan can touch records."""
+"""The contract of a mechanism: settings and a budget go in, a plan comes out; only a plan can touch records.
+
+``regularization`` is lambda of the mean objective, ``strength`` is Lambda = n lambda of the sum: everywhere.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from tacit.linear.problem import Problem
+import numpy as np
+
+from tacit.linear.losses import LOSSES
 from tacit.privacy.events import Event
 from tacit.privacy.noise import Source
-from tacit.types import Budget, Calibration, Facts, Site, Solution
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
-class Plan(Protocol):
-    """A mechanism calibrated to a budget. Everything but :meth:`run` is public."""
+@dataclass(frozen=True)
+class Released:
+    """What leaves one person, where people perturb their own records, and the theorem that prices it."""
 
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """What :meth:`run` will release; empty when the budget is infinite."""
+    events: tuple[Event, ...]
+    theorem: str
 
-    @property
-    def theorem(self) -> str:
-        """Key of the theorem that the price rests on."""
 
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What was enforced or chosen, in words."""
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC):
+    """A mechanism calibrated to a budget. Its fields are public; only :meth:`run` and :meth:`run_many` see records.
 
-    def run(self, problem: Problem, source: Source) -> Solution:
-        """Train on the records; the weights are what may be released."""
+    ``events`` is what a run releases (nothing when the budget is infinite), ``theorem`` the key of what its price rests
+    on, ``assumptions`` what was enforced or chosen, in words. ``record`` is what each person releases by themselves.
+    """
+
+    events: tuple[Event, ...]
+    theorem: str
+    assumptions: tuple[str, ...] = ()
+    record: Released | None = None
+
+    @abstractmethod
+    def run(self, problem: Any, source: Source) -> Solution:
+        """Train on the records (a :class:`~tacit.linear.problem.Problem`; networks have their own)."""
+
+    def run_many(self, problem: Any, trials: int, source: Source) -> Array:
+        """Independent runs, one a row, for audits; plans that can train all of them at once do so."""
+        return np.stack([self.run(problem, source).weights.ravel() for _ in range(trials)])
 
 
 @runtime_checkable
@@ -38,6 +55,10 @@ class Mechanism(Protocol):
     def site(self) -> Site:
         """Where the noise enters."""
 
+    @property
+    def pure(self) -> bool:
+        """Whether its noise gives pure differential privacy, delta = 0."""
+
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """A sentence saying which need is not met, or the empty string."""
 
@@ -45,13 +66,26 @@ class Mechanism(Protocol):
         """Choose every public number of the run: noise scales, regularisation, steps."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Method:
     """A mechanism under the name that users, tables and guarantees call it by."""
 
     name: str
     mechanism: Mechanism
     paper: str
-    losses: tuple[str, ...]
     about: str
     calibrations: tuple[Calibration, ...] = ("proven",)
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The losses that meet its needs, asked one by one."""
+        return tuple(loss.name for loss in LOSSES if not self.mechanism.needs(Facts.example(loss), "proven"))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The method of a run, decided once: its name, its mechanism, and the budget (of delta 0 for pure methods)."""
+
+    name: str
+    mechanism: Mechanism
+    budget: Budget

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from tacit.linear.smoothing import beta
-from tacit.linear.solvers.certain import least_regularization
+from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.descent import Average, Descent, Schedule
 from tacit.mechanisms.samplers import Disjoint, Everyone, Sampler
 from tacit.privacy.accounting import gaussian_mu
@@ -53,7 +53,7 @@ def output_strength(budget: Budget, facts: Facts, noise: str) -> float:
     """
     noisy = spread(budget, facts, noise)
     balance = math.cbrt(2 * facts.records * facts.curvature * noisy**2 / NORM**2)
-    return max(1e-3, balance, least_regularization(facts))
+    return max(1e-3, balance, least_strength(facts))
 
 
 def output_time(budget: Budget, facts: Facts) -> float:
@@ -77,7 +77,7 @@ def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     wide = 1.25 * math.pow(facts.features, 1.5) if noise == "sphere" else facts.features
     least = facts.records * math.pow(wide / 1.6e11, 2 / 3)
     chosen = max(factor * steep / (epsilon * (1 + epsilon)), least) * facts.radius**2
-    return max(chosen, least_regularization(facts))
+    return max(chosen, least_strength(facts))
 
 
 def signal(budget: Budget, records: int, size: int) -> float:
@@ -86,14 +86,14 @@ def signal(budget: Budget, records: int, size: int) -> float:
     return mu(budget) * records / (factor * math.sqrt(size))
 
 
-def margin(method: object, budget: Budget, records: int, size: int) -> float:
-    """The margin of the logistic losses: 2 where noise rules, falling to 0 (plain logistic regression) as it fades.
+def margin(method: str, budget: Budget, facts: Facts) -> float:
+    """The margin of the logistic loss: 2 where noise rules, falling to 0 (plain logistic regression) as it fades.
 
-    It is for objective perturbation; other methods keep the plain loss.
+    It is for objective perturbation of two classes; all else keeps the plain loss.
     """
-    loud = signal(budget, records, size)
-    chosen = method == "objective" or (method == "auto" and loud >= CLEAR)
-    return 2.0 / (1.0 + loud / 1e4) if chosen and budget.private else 0.0
+    if method != "objective" or facts.outputs > 1 or not budget.private:
+        return 0.0
+    return 2.0 / (1.0 + signal(budget, facts.records, facts.size) / 1e4)
 
 
 def precision(budget: Budget, facts: Facts) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
 from tacit.mechanisms import defaults
+from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Everyone, Noise, Sampler, Subset
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event
@@ -17,8 +18,8 @@ from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
-@dataclass(frozen=True)
-class GradientPlan:
+@dataclass(frozen=True, kw_only=True)
+class GradientPlan(Plan):
     """A calibrated noisy descent."""
 
     sampler: Sampler
@@ -28,9 +29,6 @@ class GradientPlan:
     scale: float
     divisor: float
     decay: float
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
     smoothing: float = 0.0
 
     def run(self, problem: Problem, source: Source) -> Solution:
@@ -69,12 +67,17 @@ class GradientPerturbation:
     average: Average | None = None
     radius: float = math.inf
     published: Literal["", "bassily-2014", "lssgd-2020"] = ""
-    site: Site = "gradient"
     smoothing: float = 0.0
     optimizer: Optimizer = "sgd"
+    site: ClassVar[Site] = "gradient"
 
     def __post_init__(self) -> None:
         check_smoothing(self.smoothing)
+
+    @property
+    def pure(self) -> bool:
+        """With sphere noise."""
+        return self.noise == "sphere"
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Nothing of the loss: clipping bounds every record's gradient."""
@@ -128,8 +131,9 @@ class GradientPerturbation:
             *((f"Laplacian smoothing with sigma = {self.smoothing:g} after the noise",) if self.smoothing else ()),
         )
         return GradientPlan(
-            sampler, descent, clip, self.noise, scale, divisor, regularization or 0.0,
-            released(scale) if scale else (), theorem, words, self.smoothing,
+            sampler=sampler, descent=descent, clip=clip, noise=self.noise, scale=scale, divisor=divisor,
+            decay=regularization or 0.0, smoothing=self.smoothing,
+            events=released(scale) if scale else (), theorem=theorem, assumptions=words,
         )  # fmt: skip
 
 

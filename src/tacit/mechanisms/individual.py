@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from tacit.linear.problem import Problem, rounding_slack
 from tacit.linear.smoothing import check_smoothing, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Schedule
 from tacit.mechanisms import defaults
+from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Everyone
 from tacit.mechanisms.spending import Spent
 from tacit.privacy.calibrate import smallest_scale
@@ -70,8 +71,8 @@ class Account:
         self.remaining -= 1
 
 
-@dataclass(frozen=True)
-class IndividualPlan:
+@dataclass(frozen=True, kw_only=True)
+class IndividualPlan(Plan):
     """A calibrated noisy descent with an account for each record. ``limit`` is B; ``factor`` is 2 for replace-one."""
 
     descent: Descent
@@ -82,9 +83,6 @@ class IndividualPlan:
     decay: float
     factor: float
     rule: Rule
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
     smoothing: float = 0.0
 
     def run(self, problem: Problem, source: Source) -> Solution:
@@ -129,8 +127,9 @@ class Individual:
     schedule: Schedule | None = None
     average: Average | None = None
     radius: float = math.inf
-    site: Site = "gradient"
     smoothing: float = 0.0
+    site: ClassVar[Site] = "gradient"
+    pure: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check(self.rule in ("ration", "leave"), f"Expected rule={self.rule!r} to be 'ration' or 'leave'.")
@@ -174,6 +173,7 @@ class Individual:
             f"{steps} steps; the squared norms of each record's own parts add up to at most {limit:.6g} ({self.rule})",
         )
         return IndividualPlan(
-            descent, clip, limit, scale, divisor, regularization or 0.0, factor, self.rule,
-            released(scale) if scale else (), "individual", words, self.smoothing,
+            descent=descent, clip=clip, limit=limit, scale=scale, divisor=divisor, decay=regularization or 0.0,
+            factor=factor, rule=self.rule, smoothing=self.smoothing,
+            events=released(scale) if scale else (), theorem="individual", assumptions=words,
         )  # fmt: skip

@@ -18,7 +18,7 @@ Reference: Fukuchi, Tran & Sakuma 2017 (calibration='paper'); the repair is ours
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -56,14 +56,14 @@ def honest_among(fraction: float, count: int) -> int:
     return math.ceil(Fraction(repr(float(fraction))) * count)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InputNumbers:
     """Every public number of an input-perturbation run. Plain numbers only: this is what a protocol publishes.
 
     ``features`` counts the design's columns, the intercept's constant among them; ``cohort`` is the smallest number of
     contributors whose noise alone is enough; scales are standard deviations of one contributor's noise. ``honest`` is
     the fraction of contributors, whatever their number, who add their noise and keep it to themselves: only their noise
-    counts. ``ridge`` None takes ``regularization`` (Lambda) minus what their row noise adds for certain; a number is
+    counts. ``ridge`` None takes ``strength`` (Lambda) minus what their row noise adds for certain; a number is
     used as it stands.
     """
 
@@ -76,15 +76,15 @@ class InputNumbers:
     radius: float
     row_scale: float
     cross_scale: float
-    regularization: float
+    strength: float
     tail: float
     ridge: float | None = None
-    honest: float = field(kw_only=True)
+    honest: float
 
     def __post_init__(self) -> None:
         check_count("features", self.features)
         check_count("cohort", self.cohort)
-        for name in ("clip", "curvature", "slope", "radius", "row_scale", "cross_scale", "regularization"):
+        for name in ("clip", "curvature", "slope", "radius", "row_scale", "cross_scale", "strength"):
             _check_size(name, getattr(self, name))
         if self.intercept != 0:
             _check_size("intercept", self.intercept)
@@ -175,13 +175,13 @@ class InputNumbers:
             features=self.features, records=count, honest=self.sure(count), row=row, cross=cross, radius=self.radius,
             row_scale=self.row_scale, scale=self.noise_scale(count), ridge=0.0, tail=self.tail, rare=self.rare(count),
         )  # fmt: skip
-        ridge = self.regularization - accounting.input_convexity(bare) if self.ridge is None else self.ridge
+        ridge = self.strength - accounting.input_convexity(bare) if self.ridge is None else self.ridge
         return replace(bare, ridge=ridge)
 
     def hidden(self, count: int) -> Gaussian:
         """The second, tiny noise on the weights, which hides that the solve is not exact."""
-        strong = accounting.input_convexity(self.minimum(count))
-        moved = 2 * (self.tolerance(count) + self.rounding(count)) / strong
+        strength = accounting.input_convexity(self.minimum(count))
+        moved = 2 * (self.tolerance(count) + self.rounding(count)) / strength
         row, cross = self.bounds
         share = POLISH * min(1.0, (row**2 * self.radius + cross) / self.noise_scale(count))
         scale = moved / share

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,7 @@ from scipy import sparse
 from tacit.checks import at_most, check, check_positive, refuse
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.ball import minimise
+from tacit.mechanisms.base import Plan, Released
 from tacit.mechanisms.input import InputNumbers, honest_among
 from tacit.mechanisms.moments import Sums
 from tacit.mechanisms.surrogates import Surrogate
@@ -34,7 +36,7 @@ QUIET = 0.03
 PAPER = "Fukuchi, Tran & Sakuma 2017, Theorem 1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """What is public before the noise is chosen; ``honest`` is the fraction whose noise counts."""
 
@@ -44,19 +46,20 @@ class Setting:
     intercept: float
     surrogate: Surrogate
     radius: float
-    honest: float = field(kw_only=True)
+    honest: float
 
     @property
     def sure(self) -> int:
         """The honest ones of a cohort."""
         return honest_among(self.honest, self.cohort)
 
-    def numbers(self, row_scale: float, noise: float, strong: float, tail: float) -> InputNumbers:
+    def numbers(self, row_scale: float, noise: float, strength: float, tail: float) -> InputNumbers:
         """The numbers with total noise ``noise`` of the honest ones on the cohort's sum."""
         part = noise / math.sqrt(self.sure)
         return InputNumbers(
-            self.features, self.cohort, self.clip, self.intercept, self.surrogate.curvature, self.surrogate.slope,
-            self.radius, row_scale, part, strong, tail, honest=self.honest,
+            features=self.features, cohort=self.cohort, clip=self.clip, intercept=self.intercept,
+            curvature=self.surrogate.curvature, slope=self.surrogate.slope, radius=self.radius, row_scale=row_scale,
+            cross_scale=part, strength=strength, tail=tail, honest=self.honest,
         )  # fmt: skip
 
     @property
@@ -71,7 +74,7 @@ class Setting:
 
 
 def proven(
-    setting: Setting, budget: Budget, strong: float | None, record: float | None, row_scale: float | None = None
+    setting: Setting, budget: Budget, strength: float | None, record: float | None, row_scale: float | None = None
 ) -> InputNumbers:
     """The least noise that the repaired theorem allows; ``record`` asks for a record epsilon at the same delta.
 
@@ -90,7 +93,9 @@ def proven(
     def fitted(share: float) -> InputNumbers:
         def noisy(scale: float) -> InputNumbers:
             probe = setting.numbers(scale, 1.0, 1.0, tail).minimum(setting.cohort)
-            chosen = accounting.input_row(probe) ** 2 / math.expm1(share * budget.epsilon) if strong is None else strong
+            chosen = (
+                accounting.input_row(probe) ** 2 / math.expm1(share * budget.epsilon) if strength is None else strength
+            )
             noise = smallest_scale(
                 lambda s: setting.numbers(scale, s, chosen, tail).events(setting.cohort),
                 budget, guess=2 * setting.cross / budget.epsilon,
@@ -111,12 +116,12 @@ def proven(
     def loss(numbers: InputNumbers) -> float:
         spread = setting.cohort * setting.row**2 / (4 * setting.features)
         # the ridge takes back the row noise of the honest alone; if all are, the rest of it shrinks the model
-        strong = numbers.regularization + (setting.cohort - setting.sure) * numbers.row_scale**2
-        noise = setting.features * numbers.expected_scale(setting.cohort) ** 2 / (strong + spread)
+        strength = numbers.strength + (setting.cohort - setting.sure) * numbers.row_scale**2
+        noise = setting.features * numbers.expected_scale(setting.cohort) ** 2 / (strength + spread)
         polish = setting.features * numbers.hidden(setting.cohort).scale ** 2 * spread
-        return strong * setting.radius**2 / 8 + (noise + polish) / 2
+        return strength * setting.radius**2 / 8 + (noise + polish) / 2
 
-    if strong is not None:
+    if strength is not None:
         return fitted(0.0)
     found: list[tuple[float, InputNumbers]] = []
 
@@ -162,8 +167,8 @@ def _spare(numbers: InputNumbers, mu: float) -> float:
     return 2 * math.sqrt(numbers.curvature) * numbers.clip / left
 
 
-def published(setting: Setting, budget: Budget, strong: float | None) -> InputNumbers:
-    """Algorithm 1 and Theorem 1 as published; ``strong`` is the paper's Delta (None: that of its Theorem 2)."""
+def published(setting: Setting, budget: Budget, strength: float | None) -> InputNumbers:
+    """Algorithm 1 and Theorem 1 as published; ``strength`` is the paper's Delta (None: that of its Theorem 2)."""
     n, d = setting.cohort, setting.features
     smooth = setting.row**2
     lipschitz = smooth * setting.radius + setting.cross
@@ -175,7 +180,7 @@ def published(setting: Setting, budget: Budget, strong: float | None) -> InputNu
     inner = math.sqrt(2 * d) * a * smooth
     row_noise = (inner + math.sqrt(inner**2 + least * (1 - 2 * a))) / (1 - 2 * a) * (1 + 1e-6)
     best = lipschitz * math.sqrt(d * math.log(1 / budget.delta)) / (budget.epsilon * setting.radius)
-    delta = max(best, least * (1 + 1e-3)) if strong is None else strong
+    delta = max(best, least * (1 + 1e-3)) if strength is None else strength
     if delta <= least:
         refuse(f"Fukuchi et al. 2017 need Delta > 2 lambda/epsilon = {least:.6g}: raise the regularization.")
     base = setting.numbers(row_noise / math.sqrt(n), noise, delta, 0.05 * budget.delta)
@@ -203,22 +208,13 @@ def design(records: Records, rows: slice, block: object) -> Array:
     return np.hstack([scaled, constant])
 
 
-@dataclass(frozen=True)
-class InputPlan:
+@dataclass(frozen=True, kw_only=True)
+class InputPlan(Plan):
     """Calibrated input perturbation; ``numbers`` is None when the budget is infinite."""
 
     numbers: InputNumbers | None
     setting: Setting
-    regularization: float
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
-    record_theorem: str = "input-record"
-
-    @property
-    def record_events(self) -> tuple[Event, ...]:
-        """What one contributor releases."""
-        return () if self.numbers is None else self.numbers.record_events
+    strength: float
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Perturb every record, add up, train: the three parties in one process."""
@@ -236,7 +232,7 @@ class InputPlan:
             return numbers.train(sums, source)
         loss, size = self.setting.surrogate, records.features
         plain = minimise(
-            loss.curvature * second + self.regularization * np.eye(size), loss.slope * cross, self.setting.radius
+            loss.curvature * second + self.strength * np.eye(size), loss.slope * cross, self.setting.radius
         )
         return Solution(plain.weights[:, None], plain.gap)
 
@@ -256,7 +252,10 @@ def plan_of(numbers: InputNumbers, setting: Setting, budget: Budget, calibration
         words.append(f"Corollary 1 states epsilon = {claimed:.4g} at delta = {at:.3g} for the record")
         events = (Claimed(budget.epsilon, budget.delta, PAPER),)
     theorem = "input-paper" if calibration == "paper" else "input"
-    return InputPlan(numbers, setting, numbers.regularization, events, theorem, tuple(words))
+    return InputPlan(
+        numbers=numbers, setting=setting, strength=numbers.strength, events=events, theorem=theorem,
+        assumptions=tuple(words), record=Released(numbers.record_events, "input-record"),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -273,7 +272,8 @@ class InputPerturbation:
     surrogate: str = "paper"
     cohort: int | None = None
     honest: float = 1.0
-    site: Site = "input"
+    site: ClassVar[Site] = "input"
+    pure: ClassVar[bool] = False
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """One score, and a loss that is quadratic or has a quadratic stand-in."""
@@ -298,26 +298,29 @@ class InputPerturbation:
         cohort = facts.records if self.cohort is None else self.cohort
         loss = Surrogate.named(name, radius * facts.radius)
         check(0 < self.honest <= 1, f"Expected 0 < honest={self.honest} <= 1.")
-        return Setting(facts.features, cohort, clip, facts.constant, loss, radius, honest=float(self.honest))
+        return Setting(
+            features=facts.features, cohort=cohort, clip=clip, intercept=facts.constant, surrogate=loss, radius=radius,
+            honest=float(self.honest),
+        )  # fmt: skip
 
     def calibrate(
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> InputPlan:
         """Choose the noise of every contributor."""
         setting = self.setting(facts)
-        strong = None if regularization is None else regularization * facts.records
+        strength = None if regularization is None else regularization * facts.records
         if not budget.private:
             free = setting if self.radius is not None else replace(setting, radius=1e9)
-            return InputPlan(None, free, strong or 0.0, (), "input", ())
+            return InputPlan(numbers=None, setting=free, strength=strength or 0.0, events=(), theorem="input")
         if budget.adjacency != "replace-one":
             refuse("Input perturbation is analysed for replace-one neighbours only. Use adjacency='replace-one'.")
         check(budget.delta > 0, "Input perturbation adds Gaussian noise: it needs delta > 0.")
-        if strong is not None:
-            check(strong > 0, "Input perturbation needs regularization > 0; leave it out to have it chosen.")
+        if strength is not None:
+            check(strength > 0, "Input perturbation needs regularization > 0; leave it out to have it chosen.")
         if calibration == "paper":
-            numbers = published(setting, budget, strong)
+            numbers = published(setting, budget, strength)
         else:
-            numbers = proven(setting, budget, strong, self.record_epsilon)
+            numbers = proven(setting, budget, strength, self.record_epsilon)
         plan, sure = plan_of(numbers, setting, budget, calibration, facts.records), numbers.sure(facts.records)
         word = (
             f"one process draws all noise and sees the records; the noise of {sure:,} of {facts.records:,} is counted"

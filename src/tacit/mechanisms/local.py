@@ -7,13 +7,14 @@ r"""Input perturbation for any loss: every record is perturbed by its owner, and
 * 'local-duchi-2013' (proven): one pass of SGD; each contributor sends one gradient through the l2-ball mechanism of
   Duchi, Jordan & Wainwright 2013.
 
-What the papers 000 and 003 publish is in :mod:`tacit.published.data_perturbation`.
+What Kang et al. 2020a and 2020b publish is in :mod:`tacit.published`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -21,6 +22,7 @@ from scipy.special import gammaln
 from tacit.checks import check, refuse
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.newton import Newton
+from tacit.mechanisms.base import Plan, Released
 from tacit.mechanisms.input_plan import design
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Response, Sensitivity, Shuffled
@@ -43,19 +45,15 @@ def lie(epsilon: float) -> float:
     return min(0.5, (1 + 2.0**-49) / (1 + math.exp(epsilon)))
 
 
-@dataclass(frozen=True)
-class LocalPlan:
+@dataclass(frozen=True, kw_only=True)
+class LocalPlan(Plan):
     """Calibrated local perturbation: noise on x, a chance to flip y, and what training does about both."""
 
     scale: float
     label_epsilon: float
     regularization: float
     correct: bool
-    events: tuple[Event, ...]
-    record_events: tuple[Event, ...]
-    assumptions: tuple[str, ...]
     theorem: str = "input-local"
-    record_theorem: str = "input-local-record"
 
     def perturb(self, records: Records, source: Source) -> tuple[Array, Array]:
         """The perturbed rows (without the intercept's constant) and labels, in a random order."""
@@ -92,8 +90,8 @@ def calibrated_rows(rows: Array, scale: float) -> Array:
 def trained(problem: Problem, rows: Array, labels: Array, regularization: float) -> Array:
     """The minimiser on perturbed records: post-processing, so no clip and no certificate is needed."""
     records = Records.build(rows, labels[:, None], FAR, problem.records.intercept)
-    strong = replace(problem, records=records, regularization=regularization * len(labels))
-    return Newton(1e-8 * len(labels)).solve(strong).weights
+    full = replace(problem, records=records, strength=regularization * len(labels))
+    return Newton(1e-8 * len(labels)).solve(full).weights
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,8 @@ class LocalPerturbation:
     label_share: float = 0.3
     correct: bool = True
     shuffle: bool = True
-    site: Site = "input"
+    site: ClassVar[Site] = "input"
+    pure: ClassVar[bool] = False
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Two classes, and no published noise."""
@@ -124,9 +123,9 @@ class LocalPerturbation:
     ) -> LocalPlan:
         """The largest local epsilon whose shuffled price fits, then the noise of one record."""
         check(0 < self.label_share < 1, f"Expected 0 < label_share={self.label_share} < 1.")
-        strength = 1e-4 if regularization is None else regularization
+        decay = 1e-4 if regularization is None else regularization
         if not budget.private:
-            return LocalPlan(0.0, math.inf, strength, False, (), (), ())
+            return LocalPlan(scale=0.0, label_epsilon=math.inf, regularization=decay, correct=False, events=())
         _only_replace(budget)
         check(budget.delta > 0, "Local perturbation adds Gaussian noise: it needs delta > 0.")
         local, local_delta = self._local(budget, facts.records)
@@ -148,7 +147,10 @@ class LocalPerturbation:
             f"labels flipped with probability {1 / (1 + math.exp(label)):.4g}",
             "the order of the perturbed records tells nothing" if local > budget.epsilon else "no amplification",
         )
-        return LocalPlan(scale, label, strength, self.correct, central, record, words)
+        return LocalPlan(
+            scale=scale, label_epsilon=label, regularization=decay, correct=self.correct, events=central,
+            assumptions=words, record=Released(record, "input-local-record"),
+        )  # fmt: skip
 
     def _local(self, budget: Budget, records: int) -> tuple[float, float]:
         """The largest (epsilon_0, delta_0) that shuffling amplifies to the budget, or the budget itself."""
@@ -169,19 +171,15 @@ def _only_replace(budget: Budget) -> None:
         refuse("Local releases are analysed for replace-one neighbours, not add-remove. Use adjacency='replace-one'.")
 
 
-@dataclass(frozen=True)
-class DuchiPlan:
+@dataclass(frozen=True, kw_only=True)
+class DuchiPlan(Plan):
     """One pass of SGD over privatised gradients, pure ``epsilon`` for each."""
 
     epsilon: float
     radius: float
     gradient: float
     batches: int
-    events: tuple[Event, ...]
-    record_events: tuple[Event, ...]
-    assumptions: tuple[str, ...]
     theorem: str = "local-duchi-2013"
-    record_theorem: str = "local-duchi-2013"
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Each contributor answers once, in random order; steps D/(B sqrt t), projection, mean of the second half."""
@@ -235,8 +233,8 @@ class DuchiSgd:
 
     radius: float = 5.0
     batches: int = 500
-    noise: str = "sphere"
-    site: Site = "input"
+    site: ClassVar[Site] = "input"
+    pure: ClassVar[bool] = True
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """One score with a bounded slope."""
@@ -254,4 +252,7 @@ class DuchiSgd:
         batches = max(1, min(self.batches, facts.records))
         words = (f"{batches} steps, every contributor answers once", f"weights within {self.radius:g}")
         slope = facts.radius * facts.loss.lipschitz
-        return DuchiPlan(own, self.radius / facts.radius, slope, batches, released, released, words)
+        return DuchiPlan(
+            epsilon=own, radius=self.radius / facts.radius, gradient=slope, batches=batches, events=released,
+            assumptions=words, record=Released(released, "local-duchi-2013") if released else None,
+        )  # fmt: skip

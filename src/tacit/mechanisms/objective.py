@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tacit.checks import refuse
 from tacit.linear.problem import Problem
 from tacit.linear.solvers.certain import check_certifiable, solver_slack
 from tacit.mechanisms import defaults
+from tacit.mechanisms.base import Plan
 from tacit.mechanisms.output import certified
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Objective, Sensitivity, Sphere
@@ -33,27 +34,24 @@ POLISH, POLISH_ADDED = 2e-2, 1e-2
 compose in quadrature, a fiftieth costs 2e-4 of the whole; where they are added, a hundredth costs just that."""
 
 
-@dataclass(frozen=True)
-class ObjectivePlan:
+@dataclass(frozen=True, kw_only=True)
+class ObjectivePlan(Plan):
     """A calibrated objective perturbation."""
 
     noise: Literal["gaussian", "sphere"]
     scale: float
     polish_scale: float
     slack: float
-    regularization: float
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
+    strength: float
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Draw the linear term once, minimise, release on the grid with the polishing noise."""
-        strong = replace(problem, regularization=self.regularization)
+        full = replace(problem, strength=self.strength)
         if not self.scale:
-            return Solution(certified(strong, TOLERANCE * problem.facts.gradient, self.slack))
+            return Solution(certified(full, TOLERANCE * problem.facts.gradient, self.slack))
         unit, add = (gaussian, add_gaussian) if self.noise == "gaussian" else (sphere, add_sphere)
         linear = self.scale * unit(source, (problem.records.features, problem.outputs))
-        weights = certified(replace(strong, linear=linear), TOLERANCE * self.scale, self.slack)
+        weights = certified(replace(full, linear=linear), TOLERANCE * self.scale, self.slack)
         return Solution(add(weights, self.polish_scale, source))
 
 
@@ -62,7 +60,12 @@ class ObjectivePerturbation:
     """Objective perturbation. ``noise``: 'gaussian', or 'sphere' for pure epsilon (Chaudhuri et al. 2011)."""
 
     noise: Literal["gaussian", "sphere"] = "gaussian"
-    site: Site = "objective"
+    site: ClassVar[Site] = "objective"
+
+    @property
+    def pure(self) -> bool:
+        """With sphere noise."""
+        return self.noise == "sphere"
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """A convex loss with bounded slope and bounded curvature."""
@@ -83,39 +86,34 @@ class ObjectivePerturbation:
         paper = calibration == "paper"
         least = 2 * facts.curvature / budget.epsilon if paper and self.noise == "gaussian" else 0.0
         if regularization is None:
-            strong = max(least, defaults.objective_strength(budget, facts, self.noise))
+            strength = max(least, defaults.objective_strength(budget, facts, self.noise))
         else:
-            strong = regularization * facts.records
-        if not strong > 0:
+            strength = regularization * facts.records
+        if not strength > 0:
             refuse("Objective perturbation needs regularization > 0; leave it out to have it chosen.")
-        check_certifiable(facts, strong)
-        if strong < least * (1 - 1e-9):
+        check_certifiable(facts, strength)
+        if strength < least * (1 - 1e-9):
             refuse(f"Kifer et al. 2012 need regularization >= {least / facts.records:.6g} here.")
         theorem = "objective" if self.noise == "gaussian" else "objective-pure"
         share = POLISH if self.noise == "gaussian" and (facts.models == 1 or facts.loss.coupled) else POLISH_ADDED
 
         def slack(scale: float) -> float:  # of the gradient that certifies the minimum
-            return solver_slack(facts, strong, scale * longest(facts.size, self.noise))
+            return solver_slack(facts, strength, scale * longest(facts.size, self.noise))
 
         # The linear term in double precision, near the ideal draw; its product with the scale rounds as much again.
         drawn = 2 * draw_error(facts.size, self.noise)
 
         def apart(scale: float) -> float:  # the points that the solver may stop at
-            return 2 * ((TOLERANCE + drawn) * scale + slack(scale)) / strong
+            return 2 * ((TOLERANCE + drawn) * scale + slack(scale)) / strength
 
         def polish(scale: float) -> float:
             return apart(scale) / (share * min(1.0, facts.gradient / scale))
 
         def released(scale: float) -> tuple[Event, ...]:
             main = Objective(
-                facts.radius * facts.loss.lipschitz,
-                facts.radius**2 * facts.loss.trace,
-                strong,
-                scale,
-                facts.loss.geometry,
-                facts.outputs,
-                self.noise,
-            )
+                slope=facts.radius * facts.loss.lipschitz, trace=facts.radius**2 * facts.loss.trace, strength=strength,
+                scale=scale, geometry=facts.loss.geometry, outputs=facts.outputs, noise=self.noise,
+            )  # fmt: skip
             out = polish(scale)
             moved = apart(scale) + grid_slack(out, facts.size)
             hidden = Sensitivity(moved, moved)
@@ -124,23 +122,23 @@ class ObjectivePerturbation:
         if not budget.private:
             scale = 0.0
         elif paper:
-            scale = self._paper_scale(budget, facts, strong)
+            scale = self._paper_scale(budget, facts, strength)
         else:
             scale = smallest_scale(released, budget, guess=2 * facts.gradient / budget.epsilon)
         words = (
-            f"regularization Lambda = {strong:.6g}",
+            f"regularization Lambda = {strength:.6g}",
             f"solved to a gradient norm of {TOLERANCE:g} x the noise scale",
         )
         return ObjectivePlan(
-            self.noise, scale, polish(scale) if scale else 0.0, slack(scale), strong, released(scale) if scale else (),
-            theorem, words,
+            noise=self.noise, scale=scale, polish_scale=polish(scale) if scale else 0.0, slack=slack(scale),
+            strength=strength, events=released(scale) if scale else (), theorem=theorem, assumptions=words,
         )  # fmt: skip
 
-    def _paper_scale(self, budget: Budget, facts: Facts, strong: float) -> float:
+    def _paper_scale(self, budget: Budget, facts: Facts, strength: float) -> float:
         """Kifer et al. 2012's noise (Gaussian), or Chaudhuri et al. 2011's (sphere), as published."""
         if self.noise == "gaussian":
             return facts.gradient * math.sqrt(8 * math.log(2 / budget.delta) + 4 * budget.epsilon) / budget.epsilon
-        left = budget.epsilon - 2 * math.log1p(facts.curvature / strong)
+        left = budget.epsilon - 2 * math.log1p(facts.curvature / strength)
         if left <= 0:
             least = facts.curvature / math.expm1(budget.epsilon / 4)
             refuse(f"Chaudhuri et al. 2011 need regularization >= {least / facts.records:.6g} at this epsilon.")

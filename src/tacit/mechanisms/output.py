@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tacit.linear.problem import Problem, rounding_slack
 from tacit.linear.solvers.certain import check_certifiable, solve, solver_slack
 from tacit.linear.solvers.descent import Descent
 from tacit.mechanisms import defaults
+from tacit.mechanisms.base import Plan
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity, Sphere
 from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
@@ -36,6 +37,10 @@ class Trainer(Protocol):
     def theorem(self) -> str:
         """What the sensitivity rests on."""
 
+    @property
+    def strength(self) -> float:
+        """Lambda of the objective that it minimises."""
+
     def sensitivity(self, facts: Facts) -> Sensitivity:
         """How far the result can move between neighbours, rounding included."""
 
@@ -47,19 +52,19 @@ class Trainer(Protocol):
 class Minimum:
     """The regularised minimiser, to a certified gradient norm of ``tolerance`` times G."""
 
-    regularization: float
+    strength: float
     tolerance: float = 1e-6
     theorem: str = "gaussian-output"
 
     def sensitivity(self, facts: Facts) -> Sensitivity:
         """``(G + 2 tau) / Lambda``, tau with the rounding of the gradient."""
-        tau = self.tolerance * facts.gradient + solver_slack(facts, self.regularization)
-        return Sensitivity.of_record(facts.gradient / self.regularization).plus(2 * tau / self.regularization)
+        tau = self.tolerance * facts.gradient + solver_slack(facts, self.strength)
+        return Sensitivity.of_record(facts.gradient / self.strength).plus(2 * tau / self.strength)
 
     def train(self, problem: Problem, source: Source) -> Array:
         """Minimise."""
-        full, facts = replace(problem, regularization=self.regularization), problem.facts
-        return certified(full, self.tolerance * facts.gradient, solver_slack(facts, self.regularization))
+        full, facts = replace(problem, strength=self.strength), problem.facts
+        return certified(full, self.tolerance * facts.gradient, solver_slack(facts, self.strength))
 
 
 def certified(problem: Problem, tau: float, slack: float) -> Array:
@@ -71,37 +76,37 @@ def certified(problem: Problem, tau: float, slack: float) -> Array:
     return solve(problem, tau, slack).weights
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Steps:
     """Full gradient steps on the mean objective (Zhang et al. 2017)."""
 
     count: int
-    regularization: float
+    strength: float
     step: float
     theorem: str = "descent-output"
 
     @classmethod
-    def build(cls, count: int, regularization: float, facts: Facts) -> Steps:
+    def build(cls, count: int, strength: float, facts: Facts) -> Steps:
         """Steps of size ``1/((n+1) beta + Lambda)``.
 
         Public, and a contraction for both neighbours, one of n + 1 records too.
         """
-        return cls(count, regularization, 1.0 / ((facts.records + 1) * facts.curvature + regularization))
+        return cls(count=count, strength=strength, step=1.0 / ((facts.records + 1) * facts.curvature + strength))
 
     def sensitivity(self, facts: Facts) -> Sensitivity:
         """Sum of the injected differences, each contracted by the later steps."""
-        eta, strong = self.step, self.regularization
-        time = -math.expm1(self.count * math.log1p(-eta * strong)) / strong if strong else eta * self.count
+        eta, strength = self.step, self.strength
+        time = -math.expm1(self.count * math.log1p(-eta * strength)) / strength if strength else eta * self.count
         slack = rounding_slack(facts, 2 * (facts.records + 1) * facts.gradient * time)
         return Sensitivity.of_record(facts.gradient * time * (1 + 2 * slack))
 
     def train(self, problem: Problem, source: Source) -> Array:
         """Descend from zero."""
-        full = replace(problem, regularization=self.regularization)
+        full = replace(problem, strength=self.strength)
         return Descent(self.count, self.step).run(full.gradient, problem.start()).weights
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Passes:
     """Permutation SGD (Wu et al. 2017).
 
@@ -111,14 +116,14 @@ class Passes:
     passes: int
     batch: int
     step: float
-    regularization: float
+    strength: float
     theorem: str = "permutation-output"
 
     def sensitivity(self, facts: Facts) -> Sensitivity:
         """One batch a pass differs, by ``2 G eta / b``."""
-        strong = self.regularization
-        moved = 2 * facts.gradient / strong if strong else 2 * self.passes * facts.gradient * self.step / self.batch
-        longest = 1 / strong if strong else self.passes * self.step / self.batch
+        strength = self.strength
+        moved = 2 * facts.gradient / strength if strength else 2 * self.passes * facts.gradient * self.step / self.batch
+        longest = 1 / strength if strength else self.passes * self.step / self.batch
         slack = rounding_slack(facts, 2 * (facts.records + self.batch) * facts.gradient * longest)
         return Sensitivity(None, moved * (1 + 2 * slack))
 
@@ -130,7 +135,7 @@ class Passes:
             replace(problem, records=problem.records.take(np.sort(order[i : i + self.batch])))
             for i in range(0, facts.records, self.batch)
         ]
-        weights, mean = problem.start(), self.regularization / facts.records
+        weights, mean = problem.start(), self.strength / facts.records
         for t in range(self.passes * len(batches)):
             size = min(1 / (facts.curvature + mean), 1 / (mean * (t + 1))) if mean else self.step
             gradient = batches[t % len(batches)].gradient(weights) / self.batch + mean * weights
@@ -138,16 +143,13 @@ class Passes:
         return weights
 
 
-@dataclass(frozen=True)
-class OutputPlan:
+@dataclass(frozen=True, kw_only=True)
+class OutputPlan(Plan):
     """A calibrated output perturbation."""
 
     trainer: Trainer
     noise: Literal["gaussian", "sphere"]
     scale: float
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Train, then release with noise."""
@@ -167,7 +169,12 @@ class Output:
     noise: Literal["gaussian", "sphere"] = "gaussian"
     passes: int = 10
     batch: int = 64
-    site: Site = "output"
+    site: ClassVar[Site] = "output"
+
+    @property
+    def pure(self) -> bool:
+        """With sphere noise."""
+        return self.noise == "sphere"
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """A Lipschitz loss; the step methods a smooth one too."""
@@ -201,30 +208,28 @@ class Output:
         else:
             scale = smallest_scale(released, budget, guess=moved)
         theorem = "sphere-output" if self.noise == "sphere" else trainer.theorem
-        words = (f"regularization Lambda = {regularization_of(trainer):.6g}", f"trained by {trainer}")
-        return OutputPlan(trainer, self.noise, scale, released(scale) if scale else (), theorem, words)
+        words = (f"regularization Lambda = {trainer.strength:.6g}", f"trained by {trainer}")
+        return OutputPlan(
+            trainer=trainer, noise=self.noise, scale=scale, events=released(scale) if scale else (), theorem=theorem,
+            assumptions=words,
+        )  # fmt: skip
 
     def _trainer(self, budget: Budget, facts: Facts, regularization: float | None) -> Trainer:
         given = None if regularization is None else regularization * facts.records
-        strong = defaults.output_strength(budget, facts, self.noise) if given is None else given
+        strength = defaults.output_strength(budget, facts, self.noise) if given is None else given
         batch = min(self.batch, facts.records)
-        if self.trainer in ("minimum", "passes-strong") and not strong > 0:
+        if self.trainer in ("minimum", "passes-strong") and not strength > 0:
             refuse("Output perturbation of a minimiser needs regularization > 0; leave it out to have it chosen.")
         if self.trainer == "minimum":
-            check_certifiable(facts, strong)
-            return Minimum(strong)
+            check_certifiable(facts, strength)
+            return Minimum(strength)
         if self.trainer == "passes-strong":
-            return Passes(self.passes, batch, 0.0, strong)
+            return Passes(passes=self.passes, batch=batch, step=0.0, strength=strength)
         time = defaults.output_time(budget, facts)
         if self.trainer == "descent":
             count = max(1, math.ceil(time * facts.curvature))
             return Steps.build(min(count, defaults.MOST_STEPS), 0.0 if given is None else given, facts)
         if given:
-            return Passes(self.passes, batch, 0.0, given)
+            return Passes(passes=self.passes, batch=batch, step=0.0, strength=given)
         step = min(2 / facts.curvature, time * batch / (self.passes * facts.records))
-        return Passes(self.passes, batch, step, 0.0)
-
-
-def regularization_of(trainer: Trainer) -> float:
-    """The strength that a trainer uses."""
-    return float(getattr(trainer, "regularization", 0.0))
+        return Passes(passes=self.passes, batch=batch, step=step, strength=0.0)

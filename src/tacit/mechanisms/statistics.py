@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from tacit.linear.problem import Problem, rounding_slack
+from tacit.mechanisms.base import Plan
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
@@ -98,17 +100,14 @@ class Moments:
         return cls(second, rest[:d], rest[d : 2 * d], float(rest[2 * d]), float(rest[2 * d + 1]))
 
 
-@dataclass(frozen=True)
-class StatisticsPlan:
+@dataclass(frozen=True, kw_only=True)
+class StatisticsPlan(Plan):
     """Calibrated moments; ``scale`` is the noise of every weighted coordinate."""
 
     weights: Weights
     adjacency: Adjacency
     scale: float
-    regularization: float
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
+    strength: float
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """One pass, one release, one solve."""
@@ -118,7 +117,7 @@ class StatisticsPlan:
         count = float(problem.records.count) if self.adjacency == "replace-one" else max(noisy.count, 1.0)
         if not self.weights.count:
             count = float(problem.records.count)
-        slope, constant = solve(noisy, count, self.scale, self.weights, self.regularization)
+        slope, constant = solve(noisy, count, self.scale, self.weights, self.strength)
         bound, records = problem.loss.lipschitz / 2, problem.records
         weights = bound * slope / records.clip
         if records.intercept:
@@ -171,7 +170,8 @@ class SufficientStatistics:
     """Sufficient-statistics perturbation. ``weights`` None: the default, with or without an intercept."""
 
     weights: Weights | None = None
-    site: Site = "objective"
+    site: ClassVar[Site] = "objective"
+    pure: ClassVar[bool] = False
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """The squared loss, whose minimiser depends on the records through sums."""
@@ -198,6 +198,7 @@ class SufficientStatistics:
             f"moments weighted {weights}",
         )
         return StatisticsPlan(
-            weights, budget.adjacency, scale, (regularization or 0.0) * facts.records / facts.radius**2,
-            released(scale) if scale else (), "statistics", words,
+            weights=weights, adjacency=budget.adjacency, scale=scale,
+            strength=(regularization or 0.0) * facts.records / facts.radius**2,
+            events=released(scale) if scale else (), theorem="statistics", assumptions=words,
         )  # fmt: skip

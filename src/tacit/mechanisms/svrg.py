@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.mechanisms import defaults
+from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Everyone, Poisson, Sampler
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity
@@ -21,8 +23,8 @@ from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 
-@dataclass(frozen=True)
-class SvrgPlan:
+@dataclass(frozen=True, kw_only=True)
+class SvrgPlan(Plan):
     """A calibrated variance-reduced descent. ``multiplier`` is noise scale over clip.
 
     The same for both kinds of sum.
@@ -39,9 +41,6 @@ class SvrgPlan:
     anchor_scale: float
     inner_scale: float
     largest: float
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """``rounds`` anchors, each followed by ``inner`` sampled steps; the next anchor is their average."""
@@ -67,7 +66,8 @@ class Svrg:
     rounds: int = 10
     inner: int = 10
     rate: float = 0.1
-    site: Site = "gradient"
+    site: ClassVar[Site] = "gradient"
+    pure: ClassVar[bool] = False
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Nothing of the loss: clipping bounds every record's gradient."""
@@ -104,7 +104,8 @@ class Svrg:
             f"{self.rounds} anchors, {self.inner} Poisson-sampled steps each at rate {self.rate:g}",
         )
         return SvrgPlan(
-            facts.records, self.rounds, self.inner, Poisson(self.rate), clip, difference, step, regularization or 0.0,
-            scale, multiplier * difference * root, largest_weight(facts, narrow),
-            released(multiplier) if multiplier else (), "svrg", words,
+            records=facts.records, rounds=self.rounds, inner=self.inner, sampler=Poisson(self.rate), clip=clip,
+            difference_clip=difference, step=step, decay=regularization or 0.0, anchor_scale=scale,
+            inner_scale=multiplier * difference * root, largest=largest_weight(facts, narrow),
+            events=released(multiplier) if multiplier else (), theorem="svrg", assumptions=words,
         )  # fmt: skip

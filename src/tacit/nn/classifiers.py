@@ -10,17 +10,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from tacit._version import __version__
-from tacit.checks import check, check_count, check_positive, check_real
+from tacit.checks import check, check_count, check_positive
 from tacit.data.canonical import plain
-from tacit.estimators.linear import source_from
+from tacit.estimators.base import budget_of, source_from
+from tacit.mechanisms.base import Chosen
 from tacit.nn.architectures import cifar_network, mlp_network, mnist_network
 from tacit.nn.estimator import NetworkFace
 from tacit.nn.hook import smooth
-from tacit.nn.train import NetworkPlan, Progress, plan, train
-from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.noise import Source
-from tacit.types import Adjacency, Budget
+from tacit.nn.train import NetworkDescent, NetworkLoss, NetworkPlan, NetworkProblem, Progress
+from tacit.training import prepare, train
+from tacit.types import Adjacency, Budget, Facts
 
 OptimizerName = Literal["sgd", "adam"]
 _BLOCK = 2**20
@@ -68,44 +67,39 @@ class _NetworkClassifier(NetworkFace):
         labels = self._codes(y, len(images))
         source = source_from(self.random_state)
         network = self._build(source).to(self.device)
-        budget, recipe = self._prepare(len(labels), sum(p.numel() for p in network.parameters()), source)
-        chosen, schedule = self._optimizer(network, recipe)
-        progress = Progress(recipe, budget, self.verbose)
+        budget = budget_of(self.epsilon, self.delta, self.adjacency, len(labels))
+        mechanism = self._mechanism(budget, len(labels))
+        size = sum(p.numel() for p in network.parameters())
+        facts = Facts(len(labels), size, 1, 1.0, NetworkLoss(outputs=len(self.classes_)))
+        low, high = self._range()
+        prepared = prepare(
+            facts, Chosen("dp-lssgd" if self.smoothing else "dp-sgd", mechanism, budget), seeded=source.seeded,
+            assumptions=(f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared"),
+        )  # fmt: skip
+        chosen, schedule = self._optimizer(network, mechanism.steps)
+        assert isinstance(prepared.plan, NetworkPlan)  # for the type checker
+        progress = Progress(prepared.plan, budget, self.verbose)
 
         def after_step(step: int) -> None:
             schedule.step()
             progress(step)
 
-        train(network, chosen, images.to(self.device), labels.to(self.device), recipe, source, after_step)
+        problem = NetworkProblem(network, chosen, images.to(self.device), labels.to(self.device), after_step)
+        train(prepared, problem, source, lambda made: setattr(self, "guarantee_", made.guarantee))
         self.network_ = network.cpu().eval()
         return self
 
-    def _prepare(self, records: int, size: int, source: Source) -> tuple[Budget, NetworkPlan]:
-        delta = min(records**-1.5, 0.01) if self.delta is None else check_real("delta", self.delta)
-        budget = Budget(check_real("epsilon", self.epsilon), delta, self.adjacency)
+    def _mechanism(self, budget: Budget, records: int) -> NetworkDescent:
+        """Batch, passes and clip, by rule where they are not set."""
         batch = default_batch(records) if self.batch is None else check_count("batch", self.batch)
         epochs = default_epochs(budget.epsilon) if self.epochs is None else check_positive("epochs", self.epochs)
         rate = min(1.0, batch / records)
-        steps = max(1, round(epochs / rate))
-        recipe = plan(budget, records, size, rate, steps, check_positive("clip", self.clip))
-        events = recipe.released()
-        low, high = self._range()
-        smoothed = (f"Laplacian smoothing with sigma = {self.smoothing:g} after the noise",) if self.smoothing else ()
-        self.guarantee_ = Guarantee(
-            epsilon=budget.epsilon, delta=budget.delta, adjacency=budget.adjacency, status="proven",
-            method="dp-lssgd" if self.smoothing else "dp-sgd", theorem="sampled-gradient" if events else "none",
-            records=records, events=events, seeded=source.seeded, version=__version__,
-            assumptions=(
-                f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared",
-                f"each record's gradient clipped to norm {self.clip:.6g} in float64",
-                f"{steps} steps over Poisson batches of {recipe.divisor:.6g} expected records, all of them taken",
-                "each record's gradient is computed from it and the weights alone (checked for these shapes)",
-                *smoothed,
-            ),
+        return NetworkDescent(
+            rate=rate, steps=max(1, round(epochs / rate)), clip=check_positive("clip", self.clip),
+            smoothing=self.smoothing,
         )  # fmt: skip
-        return budget, recipe
 
-    def _optimizer(self, network: nn.Module, recipe: NetworkPlan) -> tuple[Any, Any]:
+    def _optimizer(self, network: nn.Module, steps: int) -> tuple[Any, Any]:
         """SGD with momentum or Adam, steps falling linearly to zero, and smoothing right before each step."""
         check(self.optimizer in ("sgd", "adam"), f"Expected optimizer={self.optimizer!r} to be 'sgd' or 'adam'.")
         if self.optimizer == "adam":
@@ -115,7 +109,7 @@ class _NetworkClassifier(NetworkFace):
             size = 8.0 * (1 - self.momentum) if self.step is None else check_positive("step", self.step)
             chosen = torch.optim.SGD(network.parameters(), lr=size, momentum=self.momentum)
         smooth(chosen, self.smoothing)
-        schedule = torch.optim.lr_scheduler.LambdaLR(chosen, lambda t: 1.0 - min(t, recipe.steps - 1) / recipe.steps)
+        schedule = torch.optim.lr_scheduler.LambdaLR(chosen, lambda t: 1.0 - min(t, steps - 1) / steps)
         return chosen, schedule
 
     def _range(self) -> tuple[float, float]:
@@ -165,7 +159,7 @@ class MLPClassifier(_NetworkClassifier):
     ``verbose`` (progress with epsilon so far), ``random_state`` (None: operating system entropy). Training never stops
     early: the number of steps is public.
 
-    Fitted: ``network_`` (a torch module), ``classes_``, ``guarantee_``. Saved without pickle by :func:`tacit.nn.save`.
+    Fitted: ``network_`` (a torch module), ``classes_``, ``guarantee_``. Saved without pickle by :func:`tacit.save`.
     """
 
     _: KW_ONLY

@@ -8,56 +8,156 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Never
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from tacit.checks import at_most
+from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Poisson
 from tacit.nn.alone import LARGEST, chunks, gradients_of, safe_chunk, settled
 from tacit.privacy import accounting
 from tacit.privacy.calibrate import smallest_scale
-from tacit.privacy.events import PoissonGaussian
+from tacit.privacy.events import Event, PoissonGaussian
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.privacy.rounding import U
-from tacit.types import Array, Budget
-
-Batch = NDArray[np.intp]
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Targets
 
 
 @dataclass(frozen=True)
-class NetworkPlan:
-    """Everything public about a training run: who takes part, how often, the clip and the noise."""
+class NetworkLoss:
+    """The constants of a network's loss, as far as they are public: none is known unless it is declared."""
+
+    lipschitz: float = math.inf
+    smoothness: float = math.inf
+    name: str = "network"
+    geometry: str = "two-sided"
+    directions: int = 1
+    coupled: bool = False
+    outputs: int = 1
+    targets: Targets = "classes"
+    at_zero: float = math.inf
+
+    @property
+    def trace(self) -> float:
+        """As of a loss of one score."""
+        return self.smoothness
+
+    def value(self, z: Array, y: Array) -> Never:
+        """A network's loss is not a function of one margin."""
+        raise NotImplementedError("The loss of a network is computed by the network.")
+
+    slope = value
+
+    def curve(self, z: Array, y: Array, u: Array) -> Never:
+        """As :meth:`value`."""
+        self.value(z, y)
+
+    change = curve
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkProblem:
+    """What a plan trains: a network with its optimiser, on records; ``after_step`` sees the number of steps done."""
+
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+    images: torch.Tensor
+    labels: torch.Tensor
+    after_step: Callable[[int], None] = lambda step: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkPlan(Plan):
+    """A calibrated run: who takes part, how often, the clip and the noise."""
 
     sampler: Poisson
     steps: int
     clip: float
     scale: float
     divisor: float
-    slack: float
+    theorem: str = "sampled-gradient"
 
-    def released(self, steps: int | None = None) -> tuple[PoissonGaussian, ...]:
-        """What the first ``steps`` steps (None: all) release; nothing without noise."""
-        count = self.steps if steps is None else steps
-        if not self.scale or not count:
-            return ()
-        return (PoissonGaussian(self.clip + self.slack, self.scale, self.sampler.rate, count),)
+    def until(self, step: int) -> tuple[Event, ...]:
+        """What the first steps release; nothing without noise."""
+        return tuple(replace(event, count=step) for event in self.events if isinstance(event, PoissonGaussian) and step)
+
+    def run(self, problem: NetworkProblem, source: Source, chunk: int | None = None) -> Solution:
+        """Train the network in place. Empty batches take a noisy step like any other; sums are divided by a public
+        number.
+
+        The network is trained in double precision and handed back in the precision that it came in. ``chunk`` is what
+        :func:`tacit.nn.alone.safe_chunk` gave for this network in double precision; None asks it, before the first
+        record.
+        """
+        network, images, labels = problem.network, problem.images, problem.labels
+        before = next(network.parameters()).dtype
+        network.double()
+        parameters = [p for p in network.parameters() if p.requires_grad]
+        if chunk is None:
+            with settled():
+                chunk = safe_chunk(network, tuple(images.shape[1:]), self.divisor)
+        for t, rows in enumerate(self.sampler.batches(len(labels), self.steps, source)):
+            index = torch.from_numpy(rows).to(images.device)
+            with settled():
+                total = clipped_sum(network, images[index].double(), labels[index], self.clip, chunk)
+            noisy = torch.from_numpy(add_gaussian(total, self.scale, source) / self.divisor)
+            start = 0
+            for p in parameters:
+                piece = noisy[start : start + p.numel()].reshape(p.shape)
+                p.grad = piece.to(device=p.device, dtype=p.dtype)
+                start += p.numel()
+            problem.optimizer.step()
+            problem.after_step(t + 1)
+        network.to(before)
+        return Solution(np.concatenate([p.detach().cpu().numpy().ravel() for p in parameters]), steps=self.steps)
 
 
-def plan(budget: Budget, records: int, size: int, rate: float, steps: int, clip: float) -> NetworkPlan:
-    """Calibrate the noise of ``steps`` sums over Poisson batches of a network with ``size`` parameters."""
-    sampler = Poisson(rate)
+@dataclass(frozen=True, kw_only=True)
+class NetworkDescent:
+    """Noisy steps over Poisson batches, as many as are public before: the mechanism of every network.
 
-    def of(scale: float) -> NetworkPlan:
-        slack = rounding(clip, records, size) + (grid_slack(scale, size) if scale else 0.0)
-        return NetworkPlan(sampler, steps, clip, scale, sampler.expected(records, steps), slack)
+    ``smoothing`` comes after the noise and costs nothing; it is here for the words of the guarantee.
+    """
 
-    guess = clip * max(0.5, rate * math.sqrt(steps) / min(budget.epsilon, 1e3))
-    return of(smallest_scale(lambda scale: of(scale).released(), budget, guess=guess))
+    rate: float
+    steps: int
+    clip: float
+    smoothing: float = 0.0
+    site: ClassVar[Site] = "gradient"
+    pure: ClassVar[bool] = False
+
+    def needs(self, facts: Facts, calibration: Calibration) -> str:
+        """Nothing of the loss: clipping bounds every record's gradient."""
+        return "" if calibration == "proven" else "Networks have no published noise of their own."
+
+    def calibrate(
+        self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
+    ) -> NetworkPlan:
+        """The noise of ``steps`` sums over Poisson batches, for a network of ``facts.size`` parameters."""
+        sampler, size = Poisson(self.rate), facts.size
+
+        def released(scale: float) -> tuple[Event, ...]:
+            slack = rounding(self.clip, facts.records, size) + grid_slack(scale, size)
+            return (sampler.event(self.clip, slack, scale, facts.records, self.steps, "gaussian"),)
+
+        guess = self.clip * max(0.5, self.rate * math.sqrt(self.steps) / min(budget.epsilon, 1e3))
+        scale = smallest_scale(released, budget, guess=guess)
+        divisor = sampler.expected(facts.records, self.steps)
+        words = (
+            f"each record's gradient clipped to norm {self.clip:.6g} in float64",
+            f"{self.steps} steps over Poisson batches of {divisor:.6g} expected records, all of them taken",
+            "each record's gradient is computed from it and the weights alone (checked for these shapes)",
+            *((f"Laplacian smoothing with sigma = {self.smoothing:g} after the noise",) if self.smoothing else ()),
+        )
+        return NetworkPlan(
+            sampler=sampler, steps=self.steps, clip=self.clip, scale=scale, divisor=divisor,
+            events=released(scale) if scale else (), assumptions=words,
+        )  # fmt: skip
 
 
 def rounding(clip: float, records: int, size: int) -> float:
@@ -97,46 +197,6 @@ def clipped_sum(
     return np.asarray(total.cpu().numpy(), dtype=np.float64)
 
 
-def train(
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    images: torch.Tensor,
-    labels: torch.Tensor,
-    recipe: NetworkPlan,
-    source: Source,
-    after_step: Callable[[int], None],
-    chunk: int | None = None,
-) -> None:
-    """Run the plan. Empty batches take a noisy step like any other; sums are divided by a public number.
-
-    The network is trained in double precision and handed back in the precision that it came in. ``chunk`` is what
-    :func:`tacit.nn.alone.safe_chunk` gave for this network in double precision; None asks it, before the first record.
-    """
-    before = next(network.parameters()).dtype
-    network.double()
-    parameters = [p for p in network.parameters() if p.requires_grad]
-    if chunk is None:
-        with settled():
-            chunk = safe_chunk(network, tuple(images.shape[1:]), recipe.divisor)
-    for t, rows in enumerate(_batches(recipe, len(labels), source)):
-        index = torch.from_numpy(rows).to(images.device)
-        with settled():
-            total = clipped_sum(network, images[index].double(), labels[index], recipe.clip, chunk)
-        noisy = torch.from_numpy(add_gaussian(total, recipe.scale, source) / recipe.divisor)
-        start = 0
-        for p in parameters:
-            piece = noisy[start : start + p.numel()].reshape(p.shape)
-            p.grad = piece.to(device=p.device, dtype=p.dtype)
-            start += p.numel()
-        optimizer.step()
-        after_step(t + 1)
-    network.to(before)
-
-
-def _batches(recipe: NetworkPlan, records: int, source: Source) -> Iterator[Batch]:
-    yield from recipe.sampler.batches(records, recipe.steps, source)
-
-
 class Progress:
     """A line on standard error with the steps done and the epsilon spent so far; both are public."""
 
@@ -149,7 +209,7 @@ class Progress:
         last = step == self.recipe.steps
         if not self.shown or (step % self.every and not last):
             return
-        spent = self.recipe.released(step)
+        spent = self.recipe.until(step)
         epsilon = accounting.epsilon(spent, self.budget.delta, self.budget.adjacency) if spent else math.inf
         done = 30 * step // self.recipe.steps
         text = f"\r[{'#' * done}{'.' * (30 - done)}] step {step}/{self.recipe.steps}, epsilon so far {at_most(epsilon)}"

@@ -25,8 +25,8 @@ def log_determinant(event: Objective) -> float:
     """
     if event.geometry == "simplex":
         rank = event.outputs - 1
-        return up(rank * math.log1p(event.trace / (rank * event.regularization)))
-    return up(event.outputs * math.log1p(event.trace / event.regularization))
+        return up(rank * math.log1p(event.trace / (rank * event.strength)))
+    return up(event.outputs * math.log1p(event.trace / event.strength))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def corners(event: Objective, adjacency: Adjacency) -> list[list[Corner]]:
     one = adjacency == "add-remove"
     offset = log_determinant(event)
     if event.geometry == "logistic":
-        ratio = 4 * event.trace / event.regularization
+        ratio = 4 * event.trace / event.strength
         return [
             [
                 Corner(1, height, s + other)

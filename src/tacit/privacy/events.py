@@ -173,7 +173,7 @@ class Objective:
     """The exact minimiser of a sum of losses plus a random linear term ``<b, w>`` and (Lambda/2)||w||^2.
 
     ``slope`` bounds one record's gradient norm in one model and ``trace`` the trace of its Hessian; Lambda is
-    ``regularization``. ``geometry`` says which gradients one record can have, whatever w, as a convex set of corners
+    ``strength``. ``geometry`` says which gradients one record can have, whatever w, as a convex set of corners
     (see :func:`tacit.privacy.curves.corners`): 'logistic', 'monotone', 'two-sided' or 'simplex'. ``outputs`` counts the
     classes of a simplex, or the independent models. ``noise`` is 'gaussian' (standard deviation ``scale``) or 'sphere'
     (density proportional to exp(-||b||/scale)).
@@ -181,14 +181,14 @@ class Objective:
 
     slope: float
     trace: float
-    regularization: float
+    strength: float
     scale: float
     geometry: str
     outputs: int = 1
     noise: str = "gaussian"
 
     def __post_init__(self) -> None:
-        for name in ("slope", "trace", "regularization", "scale"):
+        for name in ("slope", "trace", "strength", "scale"):
             _check_amount(name, getattr(self, name))
         _check_count("outputs", self.outputs, 2 if self.geometry == "simplex" else 1, OUTPUTS)
         kinds = ("logistic", "monotone", "two-sided", "simplex")
@@ -301,6 +301,10 @@ def to_dict(event: Event) -> dict[str, Any]:
     return {"kind": type(event).__name__, **dataclasses.asdict(event)}
 
 
+_NAMES = {"regularization": "strength"}
+"""Fields of guarantees that were written before lambda and Lambda had two names."""
+
+
 def from_dict(data: object) -> Event:
     """The event that :func:`to_dict` described; every field is checked again."""
     check(isinstance(data, dict), "Expected an event to be a mapping of fields.")
@@ -308,7 +312,7 @@ def from_dict(data: object) -> Event:
     kind = _KINDS.get(str(data.get("kind")))
     check(kind is not None, "Expected an event of a known kind: " + ", ".join(_KINDS) + ".")
     assert kind is not None
-    fields = _fields(kind, {name: value for name, value in data.items() if name != "kind"})
+    fields = _fields(kind, {_NAMES.get(name, name): value for name, value in data.items() if name != "kind"})
     if "sensitivity" in fields:
         fields["sensitivity"] = Sensitivity(**_fields(Sensitivity, fields["sensitivity"]))
     event: Event = kind(**fields)

@@ -33,7 +33,8 @@ class Guarantee:
     """(epsilon, delta)-differential privacy of one fit, with its evidence.
 
     ``events`` is what was released; its price is recomputed from these numbers alone by :meth:`verify`. ``status`` is
-    'proven', 'claimed' or 'refuted'. It covers one fit: fits on the same people add up (:func:`spent`).
+    'proven', 'claimed' or 'refuted'. It covers one fit: fits on the same people add up (:func:`spent`). ``collection``
+    names the protocol whose contributors' noise the model shares, where there is one.
     """
 
     epsilon: float
@@ -49,6 +50,7 @@ class Guarantee:
     calibration: str = "proven"
     protects: str = MODEL
     version: str = ""
+    collection: str = ""
 
     @property
     def noise(self) -> dict[str, float]:
@@ -136,6 +138,10 @@ class Guarantee:
         if data.get("checksum") != checksum(content):
             refuse("This guarantee was changed after it was written: its checksum does not match.")
         names = {field.name for field in dataclasses.fields(cls)}
+        if "collection" not in content and content.get("theorem") not in ("input", "input-paper", "input-record"):
+            content["collection"] = (
+                ""  # of an earlier version, which had it for collections only, among its assumptions
+            )
         if set(content) != {"format", *names}:
             refuse(f"This guarantee is malformed: it does not have exactly the fields {', '.join(sorted(names))}.")
         fields = {name: content[name] for name in names}
@@ -202,6 +208,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "calibration": (lambda v: v in ("proven", "paper"), "proven or paper"),
     "protects": (_text, "one line of text"),
     "version": (_text, "one line of text"),
+    "collection": (_text, "one line of text"),
 }
 """What the fields of a guarantee must be, and how to say it; events check themselves."""
 
@@ -235,8 +242,9 @@ def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "
     they share the contributors' noise, and only the guarantee of one record holds for both together.
     """
     check(guarantees, "Expected at least one guarantee.")
-    models = [guarantee for guarantee in guarantees if guarantee.theorem in ("input", "input-paper")]
-    collections = [word for guarantee in models for word in guarantee.assumptions if word.startswith("protocol ")]
+    collections = [
+        guarantee.collection for guarantee in guarantees if guarantee.collection and guarantee.protects == MODEL
+    ]
     if len(set(collections)) < len(collections):
         refuse(
             "Two of these models are of one protocol. If they are of one collection they share the contributors' noise "

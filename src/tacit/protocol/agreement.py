@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit import training as fit
 from tacit.checks import PrivacyError, at_most, check, check_count, check_positive, refuse
 from tacit.data.canonical import check_labels, column, dense
 from tacit.data.rows import row_scales
-from tacit.estimators.linear import INTERCEPT, LinearRegression, LogisticRegression
+from tacit.estimators import LinearRegression, LogisticRegression
+from tacit.estimators.base import INTERCEPT
 from tacit.linear.losses import Logistic, Squared
+from tacit.mechanisms.base import Chosen
 from tacit.mechanisms.input import CROSS_BITS, ROW_BITS, InputNumbers
 from tacit.mechanisms.input_plan import InputPerturbation, InputPlan, Setting, plan_of
 from tacit.mechanisms.surrogates import Surrogate
@@ -31,10 +32,11 @@ from tacit.protocol import trust
 from tacit.protocol.submission import Submission, Submissions
 from tacit.reading import parse, read_bytes
 from tacit.schema.schema import Schema, Target
+from tacit.training import Prepared, calibrate, clipped_rows, state
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
 FORMAT = "tacit-protocol"
-VERSION = 3
+VERSION = 4
 GRID = {"row_bits": ROW_BITS, "cross_bits": CROSS_BITS}
 LARGEST_FILE = 16 * 2**20
 """Bytes that a protocol file may have."""
@@ -46,7 +48,7 @@ _AGAIN = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Protocol:
     """A public agreement on what is collected, with which noise, for which guarantee. Make one with :meth:`create`.
 
@@ -114,14 +116,13 @@ class Protocol:
         facts = _facts(width, cohort, clip, constant, aim)
         budget = Budget(epsilon, delta)
         check(budget.private, "A protocol needs a finite epsilon.")
-        unmet = mechanism.needs(facts, calibration)
-        if unmet:
-            refuse(unmet)
-        plan = mechanism.calibrate(budget, facts, regularization, calibration)
-        if plan.numbers is None:
+        plan = calibrate(facts, Chosen("input", mechanism, budget), regularization, calibration)
+        if not isinstance(plan, InputPlan) or plan.numbers is None:
             refuse("A protocol needs noise.")
-        name = plan.setting.surrogate.name
-        return cls(aim, width, epsilon, delta, name, plan.numbers, schema, calibration, purpose)
+        return cls(
+            target=aim, columns=width, epsilon=epsilon, delta=delta, surrogate=plan.setting.surrogate.name,
+            numbers=plan.numbers, schema=schema, calibration=calibration, purpose=purpose,
+        )  # fmt: skip
 
     @property
     def budget(self) -> Budget:
@@ -140,27 +141,26 @@ class Protocol:
         """The plan for this many contributors."""
         n = self.numbers
         loss = Surrogate(self.surrogate, n.curvature, n.slope)
-        setting = Setting(n.features, n.cohort, n.clip, n.intercept, loss, n.radius, honest=n.honest)
+        setting = Setting(
+            features=n.features, cohort=n.cohort, clip=n.clip, intercept=n.intercept, surrogate=loss, radius=n.radius,
+            honest=n.honest,
+        )  # fmt: skip
         return plan_of(n, setting, self.budget, self.calibration, count)
 
-    def prepared(self, count: int, seeded: bool = False, again: bool = False) -> fit.Prepared:
+    def prepared(self, count: int, seeded: bool = False, again: bool = False) -> Prepared:
         """Both guarantees for this many contributors, before anyone has contributed.
 
         ``again``: for a model that is not the first of its collection; the record's guarantee is then the only one.
         """
         words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
-        words = (*((_AGAIN,) if again else ()), *words, f"protocol {self.fingerprint}")
+        words = (clipped_rows(self._facts(count)), *((_AGAIN,) if again else ()), *words)
         trusted = trust.words(self.numbers.honest, self.numbers.sure(count), count)
-        stated = fit.state(
-            self.plan(count), self._facts(count), self.budget, method="input", seeded=seeded,
-            calibration=self.calibration, assumptions=(*words, *trusted),
+        stated = state(
+            self.plan(count), count, self.budget, method="input", seeded=seeded, calibration=self.calibration,
+            assumptions=(*words, *trusted), record_assumptions=(*words, trust.RECORD), collection=self.fingerprint,
         )  # fmt: skip
-        if stated.record_guarantee is None:
-            return stated
-        # each states whom it counts on itself, and not whom the other does
-        kept = tuple(word for word in stated.record_guarantee.assumptions if word not in trusted)
-        record = dataclasses.replace(stated.record_guarantee, assumptions=(*kept, trust.RECORD))
-        return dataclasses.replace(stated, guarantee=record if again else stated.guarantee, record_guarantee=record)
+        record = stated.record_guarantee
+        return dataclasses.replace(stated, guarantee=record) if again and record is not None else stated
 
     def guarantee(self, count: int | None = None) -> Guarantee:
         """What the model will guarantee."""
@@ -208,26 +208,20 @@ class Protocol:
         q, p = self.numbers.perturb(*self.rows(X, y), chosen)
         return Submissions(self.fingerprint, q, p, chosen.seeded)
 
-    def model(self, weights: Array, prepared: fit.Prepared) -> Any:
+    def model(self, weights: Array, prepared: Prepared) -> Any:
         """A fitted Tacit estimator with these weights and both guarantees."""
         c, epsilon = self.numbers.intercept, prepared.guarantee.epsilon
         settings: dict[str, Any] = {
             "delta": self.delta, "method": "input", "calibration": self.calibration, "clip": self.numbers.clip,
             "fit_intercept": bool(c),
         }  # fmt: skip
-        offset = c * float(weights[-1]) if c else 0.0
-        slopes = weights[: self.columns]
         if self.target.classes is None:
             low, high = float(self.target.lower or 0.0), float(self.target.upper or 0.0)
             model: Any = LinearRegression(epsilon, target_bound=(low, high), **settings)
-            model.coef_ = 0.5 * (high - low) * slopes
-            model.intercept_ = 0.5 * (low + high) + 0.5 * (high - low) * offset
         else:
             model = LogisticRegression(epsilon, classes=list(self.target.classes), **settings)
-            model.classes_ = np.unique(np.asarray(self.target.classes))
-            model.coef_, model.intercept_, model.margin_ = slopes[None, :], np.array([offset]), 0.0
-        model.n_features_in_ = self.columns
-        model.guarantee_, model.record_guarantee_ = prepared.guarantee, prepared.record_guarantee
+            model.classes_, model.margin_ = np.unique(np.asarray(self.target.classes)), 0.0
+        model.build(weights[:, None], self.columns, c, prepared)
         return model
 
     def __str__(self) -> str:

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from tacit import training as fit
 from tacit.checks import check, refuse
 from tacit.mechanisms.moments import Sums
 from tacit.privacy.noise import Source, SystemSource
@@ -26,6 +25,7 @@ from tacit.protocol import trainings as training
 from tacit.protocol.agreement import Protocol
 from tacit.protocol.blocks import gathered, whole, within
 from tacit.protocol.submission import ROWS, Submission, Submissions, read
+from tacit.training import Prepared
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -322,5 +322,5 @@ class Database:
         claim.model = replace(begun, weights=tuple(weights.tolist())).name
         return self.protocol.model(weights, prepared)
 
-    def _prepared(self, kind: training.Kind, count: int, seeded: bool) -> fit.Prepared:
+    def _prepared(self, kind: training.Kind, count: int, seeded: bool) -> Prepared:
         return self.protocol.prepared(count, seeded, again=kind != "model")

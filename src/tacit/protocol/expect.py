@@ -86,7 +86,7 @@ class Published:
         smooth = numbers.curvature * reach**2
         return cls(
             numbers.cohort, numbers.features, smooth, smooth * numbers.radius + numbers.slope * reach, budget.epsilon,
-            budget.delta, numbers.regularization, numbers.row_scale * math.sqrt(numbers.cohort),
+            budget.delta, numbers.strength, numbers.row_scale * math.sqrt(numbers.cohort),
         )  # fmt: skip
 
     def _main(self) -> float:

@@ -10,26 +10,33 @@ PUBLISHED: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
-            "pidp-sgd", PidpSgd(), "Kang et al. 2023, Algorithm 1",
-            ("logistic", "huber-hinge", "squared"),
-            "REFUTED: noise only for records of large influence; proven form: 'individual'", ("paper",),
+            name="pidp-sgd",
+            mechanism=PidpSgd(),
+            paper="Kang et al. 2023, Algorithm 1",
+            about="REFUTED: noise only for records of large influence; proven form: 'individual'",
+            calibrations=("paper",),
         ),
         Method(
-            "pi-dbdp-erm", PiDbdpErm(), "Kang et al. 2020b, Algorithm 2",
-            ("logistic", "huber-hinge", "squared"),
-            "REFUTED: perturbs records of large influence, starts at the minimiser; proven form: 'individual'",
-            ("paper",),
+            name="pi-dbdp-erm",
+            mechanism=PiDbdpErm(),
+            paper="Kang et al. 2020b, Algorithm 2",
+            about="REFUTED: perturbs records of large influence, starts at the minimiser; proven form: 'individual'",
+            calibrations=("paper",),
         ),
         Method(
-            "input-kang-2020", PublishedInput(), "Kang et al. 2020a, Algorithm 1",
-            ("logistic", "huber-hinge"),
-            "REFUTED: noise on features only, then descent; proven form: 'input-local'", ("paper",),
+            name="input-kang-2020",
+            mechanism=PublishedInput(),
+            paper="Kang et al. 2020a, Algorithm 1",
+            about="REFUTED: noise on features only, then descent; proven form: 'input-local'",
+            calibrations=("paper",),
         ),
         Method(
-            "dbdp-erm", PublishedInput("dbdp-erm"), "Kang et al. 2020b, Algorithm 1",
-            ("logistic", "huber-hinge"),
-            "REFUTED: noise on features only, then mini-batch descent; proven form: 'input-local'", ("paper",),
+            name="dbdp-erm",
+            mechanism=PublishedInput("dbdp-erm"),
+            paper="Kang et al. 2020b, Algorithm 1",
+            about="REFUTED: noise on features only, then mini-batch descent; proven form: 'input-local'",
+            calibrations=("paper",),
         ),
     )
-}  # fmt: skip
+}
 """Methods with no proven calibration, kept to reproduce and audit papers; pass the mechanism with its constants."""

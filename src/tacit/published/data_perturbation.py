@@ -14,14 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check, check_count, check_positive
 from tacit.linear.problem import Problem
+from tacit.mechanisms.base import Plan
 from tacit.mechanisms.input_plan import design
-from tacit.privacy.events import Claimed, Event
+from tacit.privacy.events import Claimed
 from tacit.privacy.noise import Source, gaussian, permutation
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
@@ -32,7 +34,7 @@ REFERENCES = {
 
 
 @dataclass(frozen=True)
-class PublishedPlan:
+class PublishedPlan(Plan):
     """Perturbed features and plain descent."""
 
     scale: float
@@ -41,9 +43,6 @@ class PublishedPlan:
     rate: float
     batch: float
     regularization: float
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
 
     def noise(self, shape: tuple[int, ...], source: Source) -> Array:
         """z for every row of n, or one row for all."""
@@ -88,7 +87,8 @@ class PublishedInput:
     shared: bool = False
     condition: str = "strongly-convex"
     domain: float = 0.0
-    site: Site = "input"
+    site: ClassVar[Site] = "input"
+    pure: ClassVar[bool] = False
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Its constant, two classes, and to be asked for by name."""
@@ -126,4 +126,14 @@ class PublishedInput:
             f"constant c = {c:g}, {self.steps} steps, batch fraction {self.batch:g}, lambda = {strong:g}",
         )
         claim = (Claimed(budget.epsilon, budget.delta, REFERENCES[self.paper]),) if budget.private else ()
-        return PublishedPlan(scale, self.shared, self.steps, rate, self.batch, strong, claim, self.paper, words)
+        return PublishedPlan(
+            scale,
+            self.shared,
+            self.steps,
+            rate,
+            self.batch,
+            strong,
+            events=claim,
+            theorem=self.paper,
+            assumptions=words,
+        )

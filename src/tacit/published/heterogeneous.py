@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ from tacit.checks import check, check_positive
 from tacit.influence.linear import Influence, design_rows, error_bound
 from tacit.linear.problem import Problem
 from tacit.linear.solvers.newton import Newton
-from tacit.privacy.events import Claimed, Event
+from tacit.mechanisms.base import Plan
+from tacit.privacy.events import Claimed
 from tacit.privacy.noise import Source, gaussian, uniform
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
@@ -72,13 +73,13 @@ def _mean_hessian_inverse(problem: Problem, weights: Array) -> Array:
 
 def _contributions(problem: Problem, rows: Array, y: Array, weights: Array, inverse: Array) -> Array:
     """``c_z = H^{-1} grad loss(w, z) / n`` for some design rows, the regulariser being part of every record's loss."""
-    strength = problem.regularization / problem.records.count
+    strength = problem.strength / problem.records.count
     gradients = problem.loss.slope(rows @ weights, y) * rows + strength * weights.T
     return np.asarray(gradients @ inverse / problem.records.count)
 
 
 @dataclass(frozen=True)
-class PidpSgdPlan:
+class PidpSgdPlan(Plan):
     """Algorithm 1 of PIDP-SGD, its numbers fixed."""
 
     rounds: int
@@ -90,14 +91,11 @@ class PidpSgdPlan:
     threshold: float
     ratio: float
     error: float
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Lines 2 to 19. Extras: ``noiseless``, the fraction of steps without noise."""
         n = problem.records.count
-        strong = replace(problem, regularization=self.regularization * n)
+        strong = replace(problem, strength=self.regularization * n)
         weights, noiseless = problem.start(), 0
         for _ in range(self.rounds):
             start, inverse = weights, _mean_hessian_inverse(strong, weights)  # line 4
@@ -137,7 +135,8 @@ class PidpSgd:
     zeta: float | None = None
     share: float = 0.75
     delta_share: float = 0.5
-    site: Site = "gradient"
+    site: ClassVar[Site] = "gradient"
+    pure: ClassVar[bool] = False
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """The paper's calibration, its constants, and one smooth score."""
@@ -166,12 +165,12 @@ class PidpSgd:
             self.rounds, local, self.step or 1 / smooth, strength, scale, contribution,
             2 * self.domain * delta / -math.expm1(-first), -math.expm1(-2 * first),
             error_bound(n, lipschitz, smooth, third, zeta),
-            (Claimed(budget.epsilon, budget.delta, PIDP_SGD),) if budget.private else (), "pidp-sgd", words,
+            events=(Claimed(budget.epsilon, budget.delta, PIDP_SGD),) if budget.private else (), theorem="pidp-sgd", assumptions=words,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class PiDbdpErmPlan:
+class PiDbdpErmPlan(Plan):
     """Algorithm 2 of DBDP-ERM, its numbers fixed."""
 
     rounds: int
@@ -181,14 +180,11 @@ class PiDbdpErmPlan:
     scale: float
     epsilon: float
     test: Literal["norm", "elements"]
-    events: tuple[Event, ...]
-    theorem: str
-    assumptions: tuple[str, ...]
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Lines 2 to 19. Extras: ``noiseless``, and ``perturbed``: the last version of every perturbed record's row."""
         n, columns = problem.records.count, int(problem.records.matrix.shape[1])
-        strong = replace(problem, regularization=self.regularization * n)
+        strong = replace(problem, strength=self.regularization * n)
         tau = 1e-9 * problem.facts.gradient * math.sqrt(n)
         weights = Newton(tau).solve(strong).weights  # line 2: the exact minimiser
         inverse = _mean_hessian_inverse(strong, weights)
@@ -244,7 +240,8 @@ class PiDbdpErm:
     local: int = 10
     step: float | None = None
     test: Literal["norm", "elements"] = "norm"
-    site: Site = "input"
+    site: ClassVar[Site] = "input"
+    pure: ClassVar[bool] = False
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """The paper's calibration, its constant, and one smooth score."""
@@ -264,6 +261,6 @@ class PiDbdpErm:
         words = (f"regularization lambda = {strength:g}", f"{rounds} rounds of {self.local} steps on single records")
         return PiDbdpErmPlan(
             rounds, self.local, self.step or 1 / (facts.curvature + strength), strength, scale, budget.epsilon,
-            self.test, (Claimed(budget.epsilon, budget.delta, PI_DBDP_ERM),) if budget.private else (), "pi-dbdp-erm",
-            words,
+            self.test, events=(Claimed(budget.epsilon, budget.delta, PI_DBDP_ERM),) if budget.private else (), theorem="pi-dbdp-erm",
+            assumptions=words,
         )  # fmt: skip

@@ -8,8 +8,8 @@ proven guarantee use :class:`tacit.nn.MLPClassifier`.
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, Never, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -18,51 +18,22 @@ from torch import nn
 from tacit.checks import check, check_count, check_positive
 from tacit.data.canonical import dense
 from tacit.data.rows import row_scales
-from tacit.estimators.linear import source_from
-from tacit.mechanisms import Mechanism, choose_method
+from tacit.estimators.base import source_from
+from tacit.mechanisms import Chosen, Mechanism
 from tacit.nn.architectures import mlp_network
 from tacit.nn.estimator import NetworkFace
+from tacit.nn.train import NetworkLoss
 from tacit.published import PiDbdpErm, PidpSgd, PublishedInput
 from tacit.published.perceptron import Perceptron
 from tacit.published.runs import Curvature, descend, pi_dbdp_erm, pidp_sgd
 from tacit.training import Prepared, prepare
-from tacit.types import Array, Budget, Facts
+from tacit.types import Budget, Facts
 
 PublishedMethod = Literal["input-perturbation", "dbdp-erm", "pi-dbdp-erm", "pidp-sgd"]
 METHODS: dict[str, float] = {"input-perturbation": 1.0, "dbdp-erm": 1.0, "pi-dbdp-erm": 0.03, "pidp-sgd": 0.03}
 """The algorithms, and their step sizes unless given: for means over batches, and for single records."""
 STEPS = 100
 """T of the two that descend on batches, unless given."""
-
-
-@dataclass(frozen=True)
-class NetworkLoss:
-    """The constants of a network's loss on the public river: its G is declared, and its L read off the step size."""
-
-    lipschitz: float
-    smoothness: float
-    name: str = "perceptron"
-    geometry: str = "two-sided"
-    directions: int = 1
-    coupled: bool = False
-    at_zero: float = math.inf
-
-    @property
-    def trace(self) -> float:
-        """As of a loss of one score."""
-        return self.smoothness
-
-    def value(self, z: Array, y: Array) -> Never:
-        """A network's loss is not a function of one margin."""
-        raise NotImplementedError("The loss of a network is computed by the network.")
-
-    slope = value
-
-    def curve(self, z: Array, y: Array, u: Array) -> Never:
-        """As :meth:`value`."""
-        self.value(z, y)
-
-    change = curve
 
 
 @dataclass(eq=False, repr=False)
@@ -180,21 +151,18 @@ class PublishedMLPClassifier(NetworkFace):
         """The public river: no record is an argument."""
         check(0 <= self.damping < math.inf, f"Expected damping={self.damping} >= 0 and finite.")
         delta = min(records**-1.5, 0.01) if self.delta is None else float(self.delta)
-        loss = NetworkLoss(check_positive("lipschitz", self.lipschitz), 1 / rate)
+        loss = NetworkLoss(check_positive("lipschitz", self.lipschitz), 1 / rate, "perceptron")
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         facts = Facts(records, size, outputs, 1.0, loss)
         budget = Budget(float(self.epsilon), delta)
-        _, mechanism, budget = choose_method(self._mechanism(records, rate), budget, facts, "paper")
-        prepared = prepare(
-            facts, mechanism, budget, method=self.method, seeded=seeded, regularization=self.regularization,
-            calibration="paper",
-        )  # fmt: skip
         words = (
             f"a perceptron of {size:,} parameters; rows in the unit ball, biases apart; the set of labels was declared",
             f"no record's gradient is longer than G = {self.lipschitz:g}, which nothing enforces; step size {rate:g}",
-            *prepared.guarantee.assumptions[1:],  # the first one is about the intercept of linear models
         )
-        return replace(prepared, guarantee=replace(prepared.guarantee, assumptions=words))
+        return prepare(
+            facts, Chosen(self.method, self._mechanism(records, rate), budget), seeded=seeded,
+            regularization=self.regularization, calibration="paper", assumptions=words,
+        )  # fmt: skip
 
     def _network(self, shape: tuple[int, ...], classes: int) -> nn.Sequential:
         return mlp_network(shape[0], classes, self.hidden, self.activation)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.checks import PrivacyError
 from tacit.linear.losses import Logistic, Squared
-from tacit.mechanisms import METHODS, Method
+from tacit.mechanisms import METHODS, Chosen, Method
 from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED
 from tacit.training import RefutedWarning, prepare
@@ -103,23 +103,15 @@ def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _facts(method: Method) -> Facts:
-    return Facts(
-        records=_RECORDS,
-        features=10,
-        outputs=1,
-        radius=1.0,
-        loss=Logistic() if "logistic" in method.losses else Squared(),
-    )
+    return Facts.example(Logistic() if "logistic" in method.losses else Squared(), _RECORDS)
 
 
 def _status(method: Method, epsilon: float, adjacency: Adjacency, calibration: Calibration) -> Status:
-    pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
-    budget = Budget(epsilon, 0.0 if pure else _RECORDS**-1.5, adjacency)
+    budget = Budget(epsilon, 0.0 if method.mechanism.pure else _RECORDS**-1.5, adjacency)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RefutedWarning)
-        prepared = prepare(
-            _facts(method), method.mechanism, budget, method=method.name, seeded=False, calibration=calibration
-        )
+        chosen = Chosen(method.name, method.mechanism, budget)
+        prepared = prepare(_facts(method), chosen, seeded=False, calibration=calibration)
     return prepared.guarantee.status
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn import datasets, linear_model
 from sklearn.model_selection import train_test_split
 
-from tacit.estimators.linear import LinearRegression, LogisticRegression
+from tacit.estimators import LinearRegression, LogisticRegression
 from tacit.mechanisms import METHODS
 from tacit.report.page import Row, Statement, Study
 from tacit.types import Array
