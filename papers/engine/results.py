@@ -1,30 +1,29 @@
-"""From stored rows to what a report shows of a figure: points, panels and tables, findings, files."""
+"""From stored cells to what a report shows of a figure: panels and tables, findings, files."""
 
 from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from papers.engine import drawing, export
-from papers.engine.cells import Cell
 from papers.engine.drawing import Picture
-from papers.engine.figure import Figure, Finding, Panel, Table
-from papers.engine.papers import Source
-from papers.engine.store import Row
+from papers.engine.figure import Figure, Finding, Panel, Point, TextTable
+from papers.engine.library import Paper
+from papers.engine.store import StoredCell
 from tacit.checks import check
 
 
 @dataclass(frozen=True)
-class Result:
+class FigureResult:
     """A figure as it stands. ``troubles`` are sentences about what went wrong; ``left_out`` is why nothing was run."""
 
     figure: Figure
     cells: int = 0
-    rows: tuple[Row, ...] = ()
-    parts: tuple[Panel | Table, ...] = ()
+    stored: tuple[StoredCell, ...] = ()
+    parts: tuple[Panel | TextTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
@@ -34,12 +33,17 @@ class Result:
     @property
     def seconds(self) -> float:
         """Time of all cells together, on one core each."""
-        return sum(row.seconds for row in self.rows)
+        return sum(cell.seconds for cell in self.stored)
 
     @property
     def versions(self) -> list[str]:
-        """Versions that made the rows."""
-        return sorted({row.version for row in self.rows})
+        """Versions that made the cells."""
+        return sorted({cell.version for cell in self.stored})
+
+    @property
+    def points(self) -> list[Point]:
+        """The points of all cells."""
+        return [point for cell in self.stored for point in cell.merged()]
 
 
 @dataclass(frozen=True)
@@ -48,58 +52,44 @@ class Chapter:
 
     name: str
     citation: str
-    results: tuple[Result, ...] = ()
+    results: tuple[FigureResult, ...] = ()
     left_out: str = ""
 
 
-@dataclass
-class _Made:
-    parts: list[Panel | Table] = field(default_factory=list)
-    pictures: list[Picture] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
-    troubles: list[str] = field(default_factory=list)
-
-
 def assemble(
-    source: Source, figure: Figure, cells: Sequence[Cell], rows: Sequence[Row], errors: Sequence[str], out: Path
-) -> Result:
-    """Draw, check and write one figure. A figure whose code fails says so, and others go on."""
-    made = _Made(troubles=list(errors))
-    if len(rows) < len(cells):
-        made.troubles.append(f"{len(cells) - len(rows)} of {len(cells)} cells have no result: they are not shown.")
-    points = [point for row in rows for point in row.merged()]
-    folder = out / source.paper.name
-    if points:
-        folder.mkdir(exist_ok=True)
-        made.files += export.write(folder, figure.name, rows)
-        with source.entered():
-            try:
-                parts = [_checked(part) for part in figure.show(points)]
-                panels = [part for part in parts if isinstance(part, Panel)]
-                made.pictures += drawing.draw(panels, re.sub(r"\W", "-", f"p{source.paper.name}-{figure.name}"))
-                made.parts += parts
-                made.findings += figure.check(points, source.expected)
-            except Exception as error:
-                made.troubles.append(f"Cannot show it: {type(error).__name__}: {error}.\n{_last_place(error)}")
-        made.files += _write_pictures(folder, figure.name, made.pictures)
-    return Result(
-        figure, len(cells), tuple(rows), tuple(made.parts), tuple(made.pictures), tuple(made.findings),
-        tuple(path.relative_to(out).as_posix() for path in made.files), tuple(made.troubles),
+    paper: Paper, figure: Figure, cells: int, stored: Sequence[StoredCell], errors: Sequence[str], out: Path
+) -> FigureResult:
+    """Draw, check and write one figure of so many ``cells``. One whose code fails says so, and others go on."""
+    troubles = list(errors)
+    if len(stored) < cells:
+        troubles.append(f"{cells - len(stored)} of {cells} cells have no result: they are not shown.")
+    if not stored:
+        return FigureResult(figure, cells, troubles=tuple(troubles))
+    points = [point for cell in stored for point in cell.merged()]
+    folder = out / paper.name
+    folder.mkdir(exist_ok=True)
+    files = export.write(folder, figure.name, stored)
+    parts: list[Panel | TextTable] = []
+    pictures: list[Picture] = []
+    findings: list[Finding] = []
+    try:
+        shown = [_checked(part) for part in figure.show(points)]
+        panels = [part for part in shown if isinstance(part, Panel)]
+        pictures += drawing.draw(panels, re.sub(r"\W", "-", f"{paper.name}-{figure.name}"))
+        parts += shown
+        findings += figure.check(points, paper.expected)
+    except Exception as error:
+        troubles.append(f"Cannot show it: {type(error).__name__}: {error}.\n{_last_place(error)}")
+    files += _write_pictures(folder, figure.name, pictures)
+    return FigureResult(
+        figure, cells, tuple(stored), tuple(parts), tuple(pictures), tuple(findings),
+        tuple(path.relative_to(out).as_posix() for path in files), tuple(troubles),
     )  # fmt: skip
 
 
-def settings_of(rows: Sequence[Row]) -> Mapping[str, list[str]]:
-    """The values that each setting takes, as text, in the order of the grid."""
-    names = dict.fromkeys(name for row in rows for name in row.settings)
-    return {
-        name: list(dict.fromkeys(str(row.settings[name]) for row in rows if name in row.settings)) for name in names
-    }
-
-
-def _checked(part: Panel | Table) -> Panel | Table:
+def _checked(part: Panel | TextTable) -> Panel | TextTable:
     """The part itself, or a sentence about a table or a line that could not be shown."""
-    if isinstance(part, Table):
+    if isinstance(part, TextTable):
         cells = [cell for row in (part.head, *part.rows) for cell in row]
         check(all(isinstance(cell, str) for cell in cells), f"The cells of table {part.title!r} must be text.")
         whole = all(len(row) == len(part.head) for row in part.rows)
@@ -113,8 +103,8 @@ def _checked(part: Panel | Table) -> Panel | Table:
 
 
 def _write_pictures(folder: Path, name: str, pictures: Sequence[Picture]) -> list[Path]:
-    for old in (*folder.glob(f"{name}-*.svg"), *folder.glob(f"{name}-*.png")):
-        if re.fullmatch(r"\d+", old.stem.removeprefix(f"{name}-")):
+    for old in folder.glob(f"{name}-*"):
+        if re.fullmatch(rf"{re.escape(name)}-\d+\.(svg|png)", old.name):
             old.unlink()  # of an earlier run with more panels
     written = []
     for number, picture in enumerate(pictures, 1):

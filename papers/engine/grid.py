@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from papers.engine.figure import Figure, Plain, Settings, Size
-from papers.engine.papers import Source
+from papers.engine.library import Paper
 from tacit.checks import check
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One call of a figure's ``measure``; ``folder`` is where another process finds its code."""
+    """One call of a figure's ``measure``; ``package`` is where another process finds its code."""
 
-    folder: str
+    package: str
     paper: str
     figure: str
     settings: Settings
@@ -33,15 +33,14 @@ class Cell:
         return f"{self.paper} {self.figure} ({words})"
 
 
-def grid(source: Source, figure: Figure, size: Size) -> list[Cell]:
+def grid(paper: Paper, figure: Figure, size: Size) -> list[Cell]:
     """The cells of a figure, in its own order."""
-    place = f"{source.paper.name} {figure.name}"
-    with source.entered():
-        found = [dict(settings) for settings in figure.cells(size)]
+    place = f"{paper.name} {figure.name}"
+    found = [dict(settings) for settings in figure.cells(size)]
     for settings in found:
         odd = [name for name, value in settings.items() if not isinstance(value, Plain)]
         check(not odd, f"The settings {odd} of a cell of {place} are not plain: text, a number, a truth value or None.")
-    cells = [Cell(str(source.folder), source.paper.name, figure.name, settings) for settings in found]
+    cells = [Cell(paper.package, paper.name, figure.name, settings) for settings in found]
     check(cells, f"The grid of {place} has no cells.")
     check(len({cell.key for cell in cells}) == len(cells), f"Two cells of {place} have the same settings.")
     return cells

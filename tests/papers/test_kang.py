@@ -1,29 +1,30 @@
 """The three papers of Kang et al.: every figure measures, draws and checks; the printed bounds against hand values."""
 
 import math
-from pathlib import Path
 
 import pytest
 
-from papers.engine.figure import Panel, Size, Table
-from papers.engine.papers import load
+from papers.engine.figure import Panel, Size, TextTable
+from papers.engine.library import load
+from papers.shared import printed_bounds
+from papers.shared import statements as says
+from papers.shared.accuracy import with_gaps
 from tacit import datasets
 
-FOLDERS = {path.name[:3]: path for path in (Path(__file__).parents[2] / "experiments").glob("00[023]_*")}
 CURVES = [
-    ("000", "figures2-3-lr"), ("000", "figures2-3-mlp"), ("000", "figure4"), ("002", "figures1-2-lr"),
-    ("002", "figures1-2-mlp"), ("003", "figures1-2-lr"), ("003", "figures1-2-mlp"), ("003", "small"),
+    ("kang_2020a", "figures2-3-lr"), ("kang_2020a", "figures2-3-mlp"), ("kang_2020a", "figure4"),
+    ("kang_2023", "figures1-2-lr"), ("kang_2023", "figures1-2-mlp"),
+    ("kang_2020b", "figures1-2-lr"), ("kang_2020b", "figures1-2-mlp"), ("kang_2020b", "small"),
 ]  # fmt: skip
-TABLES = [("000", "table1"), ("002", "table1"), ("003", "table1")]
+TABLES = [("kang_2020a", "table1"), ("kang_2023", "table1"), ("kang_2020b", "table1")]
 SMALLEST = {"rows": 200, "seeds": 1, "choices": 1}
 
 
 def measured(paper, name, cells):
-    source = load(FOLDERS[paper])
-    figure = source.figure(name)
-    with source.entered():
-        points = [point for settings in cells for point in figure.measure(**settings)]
-        return points, figure.show(points), figure.check(points, source.expected)
+    found = load("papers", paper)
+    figure = found.figure(name)
+    points = [point for settings in cells for point in figure.measure(**settings)]
+    return points, figure.show(points), figure.check(points, found.expected)
 
 
 def here(figure):
@@ -36,11 +37,9 @@ def here(figure):
 
 @pytest.mark.parametrize(("paper", "name"), CURVES)
 def test_a_tiny_cell_of_every_curve(paper, name):
-    source = load(FOLDERS[paper])
-    figure = source.figure(name)
+    figure = load("papers", paper).figure(name)
     here(figure)
-    with source.entered():
-        cells = [settings | SMALLEST for settings in figure.cells(Size(quick=True)) if settings["data"] in small(name)]
+    cells = [settings | SMALLEST for settings in figure.cells(Size(quick=True)) if settings["data"] in small(name)]
     largest = max(c["epsilon"] for c in cells if c["epsilon"])
     cells = [settings for settings in cells if settings["epsilon"] in (None, largest)]
     points, drawn, findings = measured(paper, name, cells)
@@ -53,10 +52,10 @@ def test_a_tiny_cell_of_every_curve(paper, name):
     panels = [panel for panel in drawn if isinstance(panel, Panel)]
     assert [len(panel.lines) for panel in panels] == [len(cells), len(cells) - 1]  # accuracy, and gaps to the reference
     assert {line.label: line.status for line in panels[1].lines} == statuses
-    if paper == "000" and name.endswith("mlp"):
+    if paper == "kang_2020a" and name.endswith("mlp"):
         assert len(findings) == 3
     else:
-        assert {f.statement for f in findings} >= set(load(FOLDERS[paper]).expected["curves"].values())
+        assert {f.statement for f in findings} >= set(load("papers", paper).expected["curves"].values())
     assert all(f.seen for f in findings)
 
 
@@ -66,15 +65,11 @@ def small(name):
 
 
 def test_the_gap_of_a_linear_model_is_not_below_the_optimum():
-    source, name = load(FOLDERS["000"]), "figure4"
-    here(source.figure(name))
-    with source.entered():
-        import curves
-
-        data = small(name)[0]
-        cells = [c | SMALLEST for c in source.figure(name).cells(Size(quick=True)) if c["data"] == data]
-        points = [point for settings in cells for point in source.figure(name).measure(**settings)]
-        gaps = [p["gap"] for p in curves.with_gaps(points) if p["gap"] is not None]
+    figure = load("papers", "kang_2020a").figure("figure4")
+    here(figure)
+    cells = [c | SMALLEST for c in figure.cells(Size(quick=True)) if c["data"] in small("figure4")]
+    points = [point for settings in cells for point in figure.measure(**settings)]
+    gaps = [p["gap"] for p in with_gaps(points) if p["gap"] is not None]
     assert len(gaps) == len(cells) - 1
     assert min(gaps) > -1e-9
     assert max(gaps) > 1e-3  # noise costs something somewhere, or nothing was private
@@ -82,30 +77,24 @@ def test_the_gap_of_a_linear_model_is_not_below_the_optimum():
 
 @pytest.mark.parametrize(("paper", "name"), TABLES)
 def test_tables_of_bounds(paper, name):
-    source = load(FOLDERS[paper])
-    with source.entered():
-        cells = list(source.figure(name).cells(Size()))
+    found = load("papers", paper)
+    cells = list(found.figure(name).cells(Size()))
     points, drawn, findings = measured(paper, name, cells)
-    assert all(isinstance(table, Table) for table in drawn)
+    assert all(isinstance(table, TextTable) for table in drawn)
     assert all(len(row) == len(table.head) for table in drawn for row in table.rows)
-    assert [f.statement for f in findings] == list(source.expected["table1"].values())
+    assert [f.statement for f in findings] == list(found.expected["table1"].values())
     assert all(f.holds is not None for f in findings)
     assert len({(p["kind"], p["epsilon"], p["data"]) for p in points}) == len(cells)
 
 
 def bounds(paper, **facts):
     """The rows of a paper's table at numbers that can be worked out by hand: log(1/delta) = 1."""
-    source = load(FOLDERS[paper])
-    figure = source.figure("table1")
-    with source.entered():
-        import tables
-
-        given = tables.Facts(**{"n": 10, "d": 2, "p": 3, "epsilon": 0.5, "delta": math.exp(-1), **facts})
-        return figure.measure.__self__.bounds(given)
+    given = printed_bounds.Letters(**{"n": 10, "d": 2, "p": 3, "epsilon": 0.5, "delta": math.exp(-1), **facts})
+    return load("papers", paper).figure("table1").measure.__self__.bounds(given)
 
 
 def test_table_of_input_perturbation_by_hand():
-    rows = bounds("000", strong=0.25, T=5, G=2.0, L=3.0, D=4.0, rate=0.5)
+    rows = bounds("kang_2020a", strong=0.25, T=5, G=2.0, L=3.0, D=4.0, rate=0.5)
     noise = {row: values["noise"] for row, values in rows.items()}
     risk = {row: values["excess empirical risk"] for row, values in rows.items()}
     # G^2 T log(1/delta) / (n (n-1) sqrt(Delta) eps^2) = 4 * 5 / (90 * 0.5 * 0.25) = 20 / 11.25
@@ -135,7 +124,7 @@ def test_table_of_input_perturbation_by_hand():
 
 def test_table_of_pidp_sgd_by_hand():
     # p and n make the first expressions the smaller ones: m/(n eps)^2 = 3/25, 1/n = 0.1.
-    rows = bounds("002", k=2)
+    rows = bounds("kang_2023", k=2)
     population = {row: v["excess population risk"] for row, v in rows.items() if "excess population risk" in v}
     empirical = {row: v["excess empirical risk"] for row, v in rows.items() if "excess empirical risk" in v}
     assert population["Feldman et al. 2020, strongly convex"] == pytest.approx(0.22)
@@ -151,7 +140,7 @@ def test_table_of_pidp_sgd_by_hand():
 
 
 def test_table_of_data_perturbation_by_hand():
-    rows = bounds("003", T=5, G=2.0)
+    rows = bounds("kang_2020b", T=5, G=2.0)
     assert rows["Song et al. 2013"] == {"noise": pytest.approx(4.0), "utility": None}
     assert rows["DP-SGD (Abadi et al.)"]["noise"] == pytest.approx(0.8)
     assert rows["output (Wu et al.)"]["noise"] == pytest.approx(4 * (1 + math.log(1.25)) / 25)
@@ -167,9 +156,6 @@ def line(method, values, status="refuted", data="a", y="accuracy"):
 
 
 def test_statements_see_what_is_there_and_what_is_not():
-    source = load(FOLDERS["002"])
-    with source.entered():
-        import statements as says
     ours, other = line("ours", {0.1: 0.6, 1.0: 0.9}), line("other", {0.1: 0.7, 1.0: 0.8}, "proven")
     both = ours + other
     assert says.follows(both, "s", ("ours",)).holds

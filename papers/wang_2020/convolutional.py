@@ -10,8 +10,8 @@ import os
 
 import numpy as np
 import torch
-from network import name_of
 
+from papers.wang_2020.convolutional_figures import name_of
 from tacit import datasets
 from tacit.mechanisms import Poisson
 from tacit.nn import CNNClassifier, cifar_network, mnist_network, smooth

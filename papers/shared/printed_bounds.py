@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from curves import LAMBDA, SETS
-
-from papers.engine.figure import Point, Settings, Size, Table
+from papers.engine.figure import Point, Settings, Size, TextTable
+from papers.shared.accuracy import LAMBDA, SETS
 from tacit import datasets
 from tacit.estimators.linear import INTERCEPT
 from tacit.schema.schema import Schema
@@ -17,7 +16,7 @@ KINDS = ("LR", "MLP")
 
 
 @dataclass(frozen=True)
-class Facts:
+class Letters:
     """Public numbers of one experiment; letters as in the papers. What a paper leaves open is 1.
 
     n training records, d features, p parameters, G Lipschitz, L smooth, ``strong`` the strong convexity (Delta or
@@ -38,7 +37,7 @@ class Facts:
     rate: float = 1.0
 
 
-def facts(data: str, kind: str, epsilon: float, delta: float | None, T: int | None, share: float = 1.0) -> Facts:
+def letters(data: str, kind: str, epsilon: float, delta: float | None, T: int | None, share: float = 1.0) -> Letters:
     """What the experiments have: rows of norm 1 and an intercept; a network's G and L are not known and taken as 1.
 
     ``share`` is k/n. ``delta`` None is n^(-3/2), at most 0.01; ``T`` None is n.
@@ -49,7 +48,7 @@ def facts(data: str, kind: str, epsilon: float, delta: float | None, T: int | No
     p = d + 1 if kind == "LR" else d * (d + 1) + 2 * (d + 1)
     lipschitz, smooth = (math.sqrt(square), square / 4) if kind == "LR" else (1.0, 1.0)
     price = min(n**-1.5, 0.01) if delta is None else delta
-    return Facts(n, d, p, epsilon, price, lipschitz, smooth, T=T or n, k=max(1, round(share * n)))
+    return Letters(n, d, p, epsilon, price, lipschitz, smooth, T=T or n, k=max(1, round(share * n)))
 
 
 Bounds = Mapping[str, Mapping[str, float | None]]
@@ -64,7 +63,7 @@ class Bounding:
     epsilons: tuple[float, ...]
     delta: float | None
     T: int | None
-    bounds: Callable[[Facts], Bounds]
+    bounds: Callable[[Letters], Bounds]
     share: float = 1.0
 
     def cells(self, size: Size) -> Iterator[Settings]:
@@ -77,7 +76,7 @@ class Bounding:
 
     def measure(self, kind: str, epsilon: float, data: str, delta: float | None, T: int | None) -> list[Point]:
         """One point a row and quantity."""
-        rows = self.bounds(facts(data, kind, epsilon, delta, T, self.share))
+        rows = self.bounds(letters(data, kind, epsilon, delta, T, self.share))
         shared = {"kind": kind, "epsilon": epsilon, "data": data}
         return [
             {**shared, "row": row, "quantity": quantity, "value": value}
@@ -86,7 +85,7 @@ class Bounding:
         ]
 
 
-def show(points: Sequence[Point]) -> list[Table]:
+def show(points: Sequence[Point]) -> list[TextTable]:
     """One table for each quantity, model and epsilon: methods by data sets."""
     tables, seen = [], set()
     for quantity, kind, epsilon in dict.fromkeys((p["quantity"], p["kind"], p["epsilon"]) for p in points):
@@ -98,7 +97,7 @@ def show(points: Sequence[Point]) -> list[Table]:
         )
         if (quantity, kind, rows) not in seen:  # what does not depend on epsilon is shown once
             seen.add((quantity, kind, rows))
-            tables.append(Table(f"{quantity}, {kind}, epsilon = {epsilon:g}", ("method", *sets), rows))
+            tables.append(TextTable(f"{quantity}, {kind}, epsilon = {epsilon:g}", ("method", *sets), rows))
     return tables
 
 

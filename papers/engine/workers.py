@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from pathlib import Path
 
-from papers.engine.cells import Cell, checked_points
-from papers.engine.papers import load
+from papers.engine.grid import Cell, checked_points
+from papers.engine.library import load
 from tacit.training import RefutedWarning
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -158,10 +157,8 @@ def _follow_parent() -> None:
 def _measure(cell: Cell) -> Outcome:
     started = time.monotonic()
     try:
-        source = load(Path(cell.folder))
-        figure = source.figure(cell.figure)
-        with source.entered():
-            points = checked_points(figure.measure(**cell.settings), f"{cell.paper} {cell.figure}")
+        figure = load(cell.package, cell.paper).figure(cell.figure)
+        points = checked_points(figure.measure(**cell.settings), f"{cell.paper} {cell.figure}")
     except (Exception, SystemExit) as error:
         words = f"{type(error).__name__}: {error}"
         return Outcome(cell, time.monotonic() - started, error=words, trace=traceback.format_exc())

@@ -20,8 +20,10 @@ from sklearn import neural_network
 from sklearn.exceptions import ConvergenceWarning
 
 import tacit
-from papers.engine.figure import Panel, Point, Settings, Size, Table, mean_of, panels
+from papers.engine.figure import Panel, Point, Settings, Size, TextTable, mean_of, panels
 from tacit import datasets
+from tacit.estimators.linear import INTERCEPT
+from tacit.types import Calibration
 
 SETS = {
     "kddcup99": 70000, "adult": 45222, "bank_marketing": 41188,
@@ -56,8 +58,8 @@ class Curve:
 
 
 def linear(
-    label: str, method: Any, calibration: str = "proven", strength: Callable[[float, int], float] | None = None,
-    **choices: Sequence[Any],
+    label: str, method: Any, calibration: Calibration = "proven", strength: Callable[[float, int], float] | None = None,
+    choices: Mapping[str, Sequence[Any]] | None = None,
 ) -> Curve:  # fmt: skip
     """Logistic regression by a method's name, a mechanism, or a function of the number of records that gives one.
 
@@ -75,7 +77,7 @@ def linear(
 
         return Candidate(_words(settings), make)
 
-    return Curve(label, tuple(candidate(settings) for settings in _grid(choices)))
+    return Curve(label, tuple(candidate(settings) for settings in _grid(choices or {})))
 
 
 def network(label: str, method: str, *, choices: Mapping[str, Sequence[Any]] | None = None, **fixed: Any) -> Curve:
@@ -86,7 +88,7 @@ def network(label: str, method: str, *, choices: Mapping[str, Sequence[Any]] | N
             from tacit.nn import MLPClassifier, PublishedMLPClassifier
 
             asked = {name: v(shape[0]) if callable(v) else v for name, v in {**fixed, **settings}.items()}
-            shared = {"delta": delta, "classes": [0, 1], "random_state": seed}
+            shared: dict[str, Any] = {"delta": delta, "classes": [0, 1], "random_state": seed}
             if method == "dp-sgd":
                 return MLPClassifier(epsilon, bounds=(-1.0, 1.0), **shared, **asked)
             return PublishedMLPClassifier(method, epsilon, **shared, **asked)
@@ -133,7 +135,7 @@ def parts(name: str, rows: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
 def mean_loss(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     """What is minimised: the regularised logistic loss of a linear model, the mean cross-entropy of a network."""
     if hasattr(model, "coef_"):
-        intercept = model.intercept_[0] / tacit.estimators.linear.INTERCEPT
+        intercept = model.intercept_[0] / INTERCEPT
         size = float(np.sum(model.coef_**2) + intercept**2)
         margins = (2 * y - 1) * model.decision_function(X)
         return float(np.logaddexp(0.0, -margins).mean()) + 0.5 * LAMBDA * size
@@ -180,7 +182,7 @@ class Grid:
         """Fit on the training records, with the candidate that the validation records prefer; one point a seed."""
         curve = next(c for c in (self.reference, *self.curves) if c.label == method)
         train, valid, test = parts(data, rows)
-        found = []
+        found: list[Point] = []
 
         def fitted(candidate: Candidate, seed: int) -> Any:
             model = candidate.make(math.inf if epsilon is None else epsilon, delta, seed, train[0].shape)
@@ -206,19 +208,21 @@ def with_gaps(points: Sequence[Point]) -> list[Point]:
     """Points with ``gap``, the loss above the reference's, which takes its place at every epsilon of its set."""
     least = {p["data"]: p for p in points if p["method"] == REFERENCE}
     private = [p for p in points if p["method"] != REFERENCE]
-    done = [{**p, "gap": p["loss"] - least[p["data"]]["loss"] if p["data"] in least else None} for p in private]
+    done: list[Point] = []
+    for p in private:
+        done.append({**p, "gap": p["loss"] - least[p["data"]]["loss"] if p["data"] in least else None})
     for data, point in least.items():
         places = sorted({p["epsilon"] for p in private if p["data"] == data})
         done += [{**point, "epsilon": epsilon, "gap": None} for epsilon in places]
     return done
 
 
-def show(points: Sequence[Point]) -> list[Panel | Table]:
+def show(points: Sequence[Point]) -> list[Panel | TextTable]:
     """Accuracy and gap for each set, and where steps were left without noise, how many."""
     done = with_gaps(points)
     drawn = [{**p, "gap": None if p["gap"] is None else max(p["gap"], SMALLEST_GAP)} for p in done]
-    shared = {"x": "epsilon", "by": "data", "x_scale": "log"}
-    found: list[Panel | Table] = [
+    shared: dict[str, Any] = {"x": "epsilon", "by": "data", "x_scale": "log"}
+    found: list[Panel | TextTable] = [
         *panels(drawn, y="accuracy", y_name="accuracy on test records", **shared),
         *panels(drawn, y="gap", y_name=f"optimality gap (drawn from {SMALLEST_GAP:g})", y_scale="log", **shared),
     ]
@@ -229,5 +233,5 @@ def show(points: Sequence[Point]) -> list[Panel | Table]:
         for data, method in dict.fromkeys((p["data"], p["method"]) for p in quiet):
             shares = [mean_of(quiet, "noiseless", data=data, method=method, epsilon=e) for e in places]
             rows.append((data, method, *("" if math.isnan(share) else f"{share:.0%}" for share in shares)))
-        found.append(Table("Steps without noise", ("data", "method", *(f"{e:g}" for e in places)), tuple(rows)))
+        found.append(TextTable("Steps without noise", ("data", "method", *(f"{e:g}" for e in places)), tuple(rows)))
     return found

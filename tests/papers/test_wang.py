@@ -4,20 +4,20 @@ import importlib.util
 
 import numpy as np
 import pytest
-from one_paper import OnePaper
+from measuring import OnePaper
 
-from papers.engine.cells import grid
-from papers.engine.figure import Panel, Size, Table
+from papers.engine.figure import Panel, Size, TextTable
+from papers.engine.grid import grid
 
-PAPER = OnePaper("004_dp_lssgd")
-SOURCE, measured, outcome = PAPER.source, PAPER.measured, PAPER.outcome
+ONE = OnePaper("wang_2020")
+PAPER, measured, outcome = ONE.paper, ONE.measured, ONE.outcome
 
 
 @pytest.mark.parametrize(("name", "letter"), [("table3", "gamma"), ("table4", "beta")])
 def test_tables_3_and_4_have_the_printed_digits(name, letter):
     points = measured(name, letter=letter)
     (table,), found = outcome(name, points)
-    printed = SOURCE.expected["table_3_gamma" if letter == "gamma" else "table_4_beta"]
+    printed = PAPER.expected["table_3_gamma" if letter == "gamma" else "table_4_beta"]
     for row in table.rows:
         assert list(row[1:]) == [f"{printed[str(sigma)]:.3f}" for sigma in range(1, 6)]
     assert [finding.holds for finding in found] == [True, True]
@@ -115,7 +115,7 @@ def test_the_choice_of_constants():
     assert [row[0] for row in table.rows] == ["the rule", "clip 0.5"]
     assert finding.holds is False
     assert outcome("choice", points[:1])[1][0].holds is True
-    assert len(grid(SOURCE, SOURCE.figure("choice"), Size(runs=1))) == 3 * 2 * 9
+    assert len(grid(PAPER, PAPER.figure("choice"), Size(runs=1))) == 3 * 2 * 9
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the extra torch is not installed")
@@ -195,4 +195,4 @@ class TestNetworks:
 
 
 def test_tables_are_tables():
-    assert isinstance(outcome("table3", measured("table3", letter="gamma"))[0][0], Table)
+    assert isinstance(outcome("table3", measured("table3", letter="gamma"))[0][0], TextTable)

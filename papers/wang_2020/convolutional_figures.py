@@ -1,10 +1,10 @@
-"""Grids, pictures and checks of the networks: Figures 5, 6 and 7. What needs PyTorch is in ``training``."""
+"""Grids, pictures and checks of the networks: Figures 5, 6 and 7. What needs PyTorch is in ``convolutional``."""
 
 import itertools
 import statistics
 from dataclasses import replace
 
-from papers.engine.figure import Finding, Panel, Table, mean_of, panels
+from papers.engine.figure import Finding, Panel, TextTable, mean_of, panels
 
 STEPS = {"sgd": 0.15, "adam": 0.001}
 METHODS = ("DP-SGD", "DP-LSSGD", "DP-Adam", "DP-LSAdam")
@@ -19,15 +19,15 @@ def name_of(optimizer, smoothing):
 
 
 def measure(**settings):
-    """One network; see ``training.measure``."""
-    from training import measure as trained
+    """One network; see ``convolutional.measure``."""
+    from papers.wang_2020.convolutional import measure as trained
 
     return trained(**settings)
 
 
 def defaults(**settings):
-    """The classifier with its rules; see ``training.defaults``."""
-    from training import defaults as trained
+    """The classifier with its rules; see ``convolutional.defaults``."""
+    from papers.wang_2020.convolutional import defaults as trained
 
     return trained(**settings)
 
@@ -49,7 +49,7 @@ def show_defaults(points):
         mine = [p for p in points if all(p[k] == v for k, v in where.items())]
         groups = [[p["accuracy"] for p in mine if p["epsilon"] == e] for e in epsilons]
         rows.append((optimizer, f"{sigma:g}", *(_spread(group) for group in groups)))
-    return [Table("Test accuracy in percent", ("optimiser", "σ", *(f"ε = {e:g}" for e in epsilons)), tuple(rows))]
+    return [TextTable("Test accuracy in percent", ("optimiser", "σ", *(f"ε = {e:g}" for e in epsilons)), tuple(rows))]
 
 
 def check_defaults(points, expected):
@@ -159,7 +159,7 @@ def show_sweep(points):
     middle = [
         {**p, "method": f"{p['method']}, learning rate {p['step']:g}"} for p in loud if p["smoothing"] in (0.0, 1.0)
     ]
-    drawn: list[Panel | Table] = []
+    drawn: list[Panel | TextTable] = []
     for title, part in (("smoothing", left), ("learning rate", middle)):
         drawn += [
             replace(panel, title=title) for panel in panels(part, x="epoch", y="accuracy", y_name="test accuracy")
@@ -229,4 +229,4 @@ def _summary(points):
     rows = tuple(
         (f"{p['noise_multiplier']:g}", p["method"], f"{p['epsilon']:.3g}", f"{p['accuracy']:.2f}") for p in last(points)
     )
-    return Table("After the last epoch", ("noise multiplier", "method", "ε", "test accuracy, percent"), rows)
+    return TextTable("After the last epoch", ("noise multiplier", "method", "ε", "test accuracy, percent"), rows)

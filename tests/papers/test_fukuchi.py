@@ -1,13 +1,14 @@
 """Figures of Fukuchi et al. 2017: one small cell of each, and what is drawn and checked."""
 
 import pytest
-from one_paper import OnePaper
+from measuring import OnePaper
 
-from papers.engine.cells import grid
-from papers.engine.figure import Panel, Size, Table
+from papers.engine.figure import Panel, Size, TextTable
+from papers.engine.grid import grid
+from papers.fukuchi_2017.figures import _judged
 
-PAPER = OnePaper("001_input_perturbation")
-SOURCE, measured, outcome = PAPER.source, PAPER.measured, PAPER.outcome
+ONE = OnePaper("fukuchi_2017")
+PAPER, measured, outcome = ONE.paper, ONE.measured, ONE.outcome
 
 
 def mean(points, **where):
@@ -16,11 +17,11 @@ def mean(points, **where):
 
 
 def test_the_paper_sizes_are_those_of_the_paper():
-    cells = grid(SOURCE, SOURCE.figure("figure1"), Size())
+    cells = grid(PAPER, PAPER.figure("figure1"), Size())
     assert len(cells) == 10
     assert {cell.settings["draws"] for cell in cells} == {10}
     assert {cell.settings["largest"] for cell in cells} == {21}
-    assert len(grid(SOURCE, SOURCE.figure("figure1"), Size(runs=3))) == 3
+    assert len(grid(PAPER, PAPER.figure("figure1"), Size(runs=3))) == 3
 
 
 def test_a_split_of_linear_regression():
@@ -90,8 +91,7 @@ def test_within_the_band_nobody_can_tell(ours, spread, expected):
 
 @pytest.mark.parametrize(("value", "expected"), [(0.9, None), (1.1, None), (0.7, True), (1.3, False)])
 def test_a_limit_inside_the_band_decides_nothing(value, expected):
-    judged = SOURCE.figure("figure1").check.__globals__["_judged"]
-    assert judged(value, 0.2, 1.0) is expected
+    assert _judged(value, 0.2, 1.0) is expected
 
 
 @pytest.mark.parametrize("kind", ["proven", "paper"])
@@ -108,7 +108,7 @@ def test_the_trade_off(kind):
 def test_rates_of_table_1():
     points = measured("table1", epsilon=1.0, largest=13, trials=3)
     drawn, found = outcome("table1", points + [{**p, "epsilon": 0.1} for p in points])
-    (table,) = [part for part in drawn if isinstance(part, Table)]
+    (table,) = [part for part in drawn if isinstance(part, TextTable)]
     assert len(table.rows) == 10  # five methods, two epsilons
     assert len(found) == 4
     worse = [{**p, "bound": 0.0} if p["method"].startswith("Input") else p for p in points]
