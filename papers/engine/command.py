@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from papers.engine import library, workers
+from papers.engine.chapters import Chapter, FigureResult, assemble
 from papers.engine.figure import Figure, Size
 from papers.engine.grid import Cell, grid
 from papers.engine.library import Paper
 from papers.engine.progress import Forecast, RunDisplay, duration
 from papers.engine.report import write_report
-from papers.engine.results import Chapter, FigureResult, assemble
 from papers.engine.store import Store, version_of
 from papers.engine.workers import Outcome
 from tacit.checks import check, check_count

@@ -15,10 +15,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from papers.engine.chapters import Chapter, FigureResult
 from papers.engine.drawing import LOOKS, WORDS
 from papers.engine.figure import Panel, Size, TextTable
 from papers.engine.progress import duration
-from papers.engine.results import Chapter, FigureResult
 from tacit._version import __version__
 from tacit.types import Status
 

@@ -41,8 +41,8 @@ def first(records: int) -> PublishedInput:
 
 LINEAR = (
     linear(FIRST, first, "paper", choices={"steps": (100, 500), "rate": (0.3, 4.0)}),
-    linear(OURS, PiDbdpErm(1.0), "paper", choices=CHOICES),
-    linear(ELEMENTS, PiDbdpErm(1.0, test="elements"), "paper", choices=CHOICES),
+    linear(OURS, PiDbdpErm(constant=1.0), "paper", choices=CHOICES),
+    linear(ELEMENTS, PiDbdpErm(constant=1.0, test="elements"), "paper", choices=CHOICES),
     linear(ABADI, GradientPerturbation(Poisson(0.05))),
     linear(WU, "output-wu-2017-strong"),
     linear(SMOOTHED, "dp-lssgd"),

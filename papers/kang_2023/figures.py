@@ -35,8 +35,8 @@ OTHERS = (ABADI, WU, SMOOTHED)
 CHOICES = {"local": (100, 1000), "step": (0.3, 0.03, None)}
 
 LINEAR = (
-    linear(OURS, PidpSgd(1.0, 0.1, zeta=NORM), "paper", choices=CHOICES),
-    linear(PLAIN, PidpSgd(1.0, 1.0, zeta=NORM), "paper", choices=CHOICES),
+    linear(OURS, PidpSgd(constant=1.0, contribution_constant=0.1, zeta=NORM), "paper", choices=CHOICES),
+    linear(PLAIN, PidpSgd(constant=1.0, contribution_constant=1.0, zeta=NORM), "paper", choices=CHOICES),
     linear(ABADI, GradientPerturbation(Poisson(0.05))),
     linear(WU, "output-wu-2017-strong"),
     linear(SMOOTHED, "dp-lssgd"),

@@ -15,10 +15,10 @@ import running
 from rich.console import Console
 
 from papers.engine import command, drawing, export, library
+from papers.engine.chapters import assemble
 from papers.engine.figure import Line, Panel, Size, TextTable
 from papers.engine.grid import Cell, checked_points
 from papers.engine.progress import Forecast, RunDisplay, duration
-from papers.engine.results import assemble
 from papers.engine.store import Store, StoredCell, version_of
 from tacit.report import pictures
 
