@@ -43,7 +43,7 @@ evidence: $(VENV)/.dev
 
 # make experiments SIZE=--quick for minutes instead of hours
 experiments: $(VENV)/.experiments
-	$(BIN)/tacit reproduce --all $(SIZE)
+	$(BIN)/python -m papers --all $(SIZE)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

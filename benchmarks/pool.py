@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from papers.engine.runner import one_thread
+from papers.engine.workers import one_thread
 
 
 def progress(text: str) -> None:

@@ -1,7 +1,6 @@
 """Sphinx configuration. The table of methods is written here, from the code, so that it cannot go stale."""
 
 import math
-import shutil
 from pathlib import Path
 
 from tacit import __version__
@@ -78,12 +77,6 @@ def write_generated(app):
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
-def copy_report(app, error):
-    """Put the papers' report, with the rows that it links to, beside the pages."""
-    if error is None and app.builder.format == "html":
-        shutil.copytree(HERE / "reproduced", Path(app.outdir) / "reproduced", dirs_exist_ok=True)
-
-
 def plain_bars(app, what, name, obj, options, lines):
     """Docstrings write absolute values as |z|; for reStructuredText a bar opens a substitution."""
     lines[:] = [line.replace("|", r"\|") for line in lines]
@@ -92,5 +85,4 @@ def plain_bars(app, what, name, obj, options, lines):
 def setup(app):
     """Hook the helpers into the build."""
     app.connect("builder-inited", write_generated)
-    app.connect("build-finished", copy_report)
     app.connect("autodoc-process-docstring", plain_bars)

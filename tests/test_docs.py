@@ -71,7 +71,7 @@ def test_commands_are_known_to_the_parser(page):
 def test_the_pages_show_every_command():
     shown = {words[0] for page in PAGES for words in commands(page)} | {"demo"}  # the demo is run by `make demo`
     (known,) = [set(action.choices) for action in cli._parser()._actions if isinstance(action.choices, dict)]
-    assert {"fit", "audit", "reproduce"} <= known
+    assert {"fit", "audit"} <= known
     assert shown == known
 
 

@@ -1,4 +1,4 @@
-"""``tacit reproduce``: run what is not yet stored, then draw and check everything that was chosen."""
+"""``python -m papers``: run what is not yet stored, then draw and check everything that was chosen."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from papers.engine import papers, runner
-from papers.engine.cells import Cell, grid
+from papers.engine import library, workers
+from papers.engine.chapters import Chapter, FigureResult, assemble
 from papers.engine.figure import Figure, Size
-from papers.engine.papers import Source
-from papers.engine.progress import Progress, duration
+from papers.engine.grid import Cell, grid
+from papers.engine.library import Paper
+from papers.engine.progress import Forecast, RunDisplay, duration
 from papers.engine.report import write_report
-from papers.engine.results import Chapter, Result, assemble
-from papers.engine.runner import Outcome
 from papers.engine.store import Store, version_of
+from papers.engine.workers import Outcome
 from tacit.checks import check, check_count
 from tacit.report import pictures
 
@@ -27,33 +27,42 @@ _ABOUT = (
     "Runs the experiments of the papers, and writes pictures, tables and one report. A run that was stopped goes on "
     "where it was when the same command is given again: each cell of a grid is stored once."
 )
-
 _FEW = 3
 """How many failures are shown in full."""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to ``tacit``."""
-    part = commands.add_parser("reproduce", help="Run the papers' experiments again.", description=_ABOUT)
-    part.add_argument("paper", nargs="?", metavar="PAPER", help="a paper's short name, such as 004")
-    part.add_argument("--figure", action="append", metavar="NAME", help="one figure; may be given more than once")
-    part.add_argument("--all", action="store_true", help="all papers")
-    part.add_argument("--quick", action="store_true", help="small grids: minutes instead of hours")
-    part.add_argument("--runs", type=int, metavar="N", help="repetitions, instead of each figure's own number")
-    part.add_argument("--out", default="reproduced", metavar="DIR", help="default: reproduced")
-    part.add_argument("--workers", type=int, metavar="N", help="processes; default: one a core")
-    part.add_argument("--experiments", metavar="DIR", help="default: ./experiments, else those of the checkout in use")
-    part.add_argument("--list", action="store_true", help="show papers, figures and the sizes of their grids")
-    part.add_argument("--draw", action="store_true", help="run nothing; draw what is stored, also during a run")
-    part.add_argument("--again", action="store_true", help="forget what is stored of the chosen cells, and run them")
-    part.set_defaults(run=run)
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(prog="python -m papers", description=_ABOUT)
+    made.add_argument("paper", nargs="?", metavar="PAPER", help="a paper's folder, such as wang_2020")
+    made.add_argument("--figure", action="append", metavar="NAME", help="one figure; may be given more than once")
+    made.add_argument("--all", action="store_true", help="all papers")
+    made.add_argument("--quick", action="store_true", help="small grids: minutes instead of hours")
+    made.add_argument("--runs", type=int, metavar="N", help="repetitions, instead of each figure's own number")
+    made.add_argument("--out", default="reproduced", metavar="DIR", help="default: reproduced")
+    made.add_argument("--workers", type=int, metavar="N", help="processes; default: one a core")
+    made.add_argument("--package", default="papers", metavar="NAME", help="where the papers are; default: papers")
+    made.add_argument("--list", action="store_true", help="show papers, figures and the sizes of their grids")
+    made.add_argument("--draw", action="store_true", help="run nothing; draw what is stored, also during a run")
+    made.add_argument("--again", action="store_true", help="forget what is stored of the chosen cells, and run them")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 2 when it cannot be run as given, else as in :func:`run`."""
+    options = parser().parse_args(arguments)
+    try:
+        return _list(options.package, options.paper) if options.list else run(options)
+    except (OSError, ValueError) as error:
+        print(f"papers: {error}", file=sys.stderr)
+        return 2
 
 
 @dataclass(frozen=True)
-class Task:
+class Job:
     """One chosen figure with its cells; and the sentence why those that are not stored cannot be run, if so."""
 
-    source: Source
+    paper: Paper
     figure: Figure
     cells: tuple[Cell, ...]
     left_out: str = ""
@@ -61,63 +70,58 @@ class Task:
 
 def run(options: argparse.Namespace) -> int:
     """Run it: 0; 1 when a cell or a figure failed or nothing could be run; 130 or 143 when it was stopped."""
-    experiments = papers.find_experiments(options.experiments)
-    if options.list:
-        return _list(experiments, options.paper)
-    check(options.all != (options.paper is not None), "Name a paper, or give --all. See `tacit reproduce --list`.")
+    check(options.all != (options.paper is not None), "Name a paper, or give --all. See `python -m papers --list`.")
     check(not (options.all and options.figure), "--figure goes with one paper. Leave out --all, and name the paper.")
     check(not (options.draw and options.again), "--draw runs nothing, so it does not go with --again.")
     check(pictures.available(), "Pictures need matplotlib. Install it with: pip install 'tacit[plot]'")
     size = Size(options.quick, None if options.runs is None else check_count("--runs", options.runs))
-    workers = runner.cores() if options.workers is None else check_count("--workers", options.workers)
-    folders = papers.folders(experiments) if options.all else [papers.select(experiments, options.paper)]
+    processes = workers.cores() if options.workers is None else check_count("--workers", options.workers)
+    names = library.names(options.package) if options.all else [options.paper]
     out = Path(options.out)
-    out.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(Store(out)) as store:
         stored = set() if options.again else store.keys()
-        tasks, absent = _tasks(folders, options.figure, size, None if options.draw else stored)
+        jobs, absent = _jobs(options.package, names, options.figure, size, None if options.draw else stored)
         failed: list[Outcome] = []
         if not options.draw:
-            cells = [cell for task in tasks for cell in task.cells if not task.left_out]
+            cells = [cell for job in jobs for cell in job.cells if not job.left_out]
             with store.held():
                 if options.again:
                     store.forget(cells)
                 try:
-                    failed = _run(cells, store, workers, version_of(experiments))
+                    failed = _run(cells, store, processes, version_of(library.folder_of(options.package)))
                 except _Stopped as stopped:
                     return _say_stopped(store, cells, stopped.code)
-        chapters = [*_chapters(tasks, failed, store, out), *absent]
+        chapters = [*_chapters(jobs, failed, store, out), *absent]
     chapters.sort(key=lambda chapter: chapter.name)
     write_report(out / "report.html", chapters, size)
-    _summary(chapters)
+    _say_findings(chapters)
     print(f"\nWrote {out / 'report.html'}; rows are in {out / 'rows.sqlite'} and beside the report.")
     _say_failed(failed, out / "failures.txt")
-    troubled = any(result.troubles for chapter in chapters for result in chapter.results)
-    nothing = not options.all and all(result.left_out for chapter in chapters for result in chapter.results)
-    return int(bool(failed) or troubled or nothing)
+    results = [result for chapter in chapters for result in chapter.results]
+    nothing = not options.all and all(result.left_out for result in results)
+    return int(bool(failed) or any(result.troubles for result in results) or nothing)
 
 
-def _tasks(
-    folders: Sequence[Path], names: Sequence[str] | None, size: Size, stored: set[str] | None
-) -> tuple[list[Task], list[Chapter]]:
+def _jobs(
+    package: str, names: Sequence[str], figures: Sequence[str] | None, size: Size, stored: set[str] | None
+) -> tuple[list[Job], list[Chapter]]:
     """What is to be done; and the papers that cannot even be read, because a module is not installed.
 
     A figure of which all cells are ``stored`` needs no data; None: nothing is run, and none needs any.
     """
-    tasks, absent = [], []
-    absence = functools.cache(papers.why_absent)  # a set that is fetched or read through is not looked at twice
-    for folder in folders:
+    jobs, absent = [], []
+    absence = functools.cache(library.why_absent)  # a set that is fetched is not looked for twice
+    for name in names:
         try:
-            source = papers.load(folder)
+            paper = library.load(package, name)
         except ModuleNotFoundError as error:
-            absent.append(Chapter(papers.short_name(folder), folder.name, left_out=f"Left out: {error}."))
+            absent.append(Chapter(name, "", left_out=f"Left out: {error}."))
             continue
-        chosen = [source.figure(name) for name in dict.fromkeys(names)] if names else source.paper.figures
-        for figure in chosen:
-            cells = tuple(grid(source, figure, size))
+        for figure in [paper.figure(name) for name in dict.fromkeys(figures)] if figures else paper.figures:
+            cells = tuple(grid(paper, figure, size))
             whole = stored is None or all(cell.key in stored for cell in cells)
-            tasks.append(Task(source, figure, cells, "" if whole else papers.why_left_out(source, figure, absence)))
-    return tasks, absent
+            jobs.append(Job(paper, figure, cells, "" if whole else library.why_left_out(figure, absence)))
+    return jobs, absent
 
 
 class _Stopped(Exception):
@@ -140,26 +144,39 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _run(cells: Sequence[Cell], store: Store, workers: int, version: str) -> list[Outcome]:
+def _run(cells: Sequence[Cell], store: Store, processes: int, version: str) -> list[Outcome]:
     """Run the cells that are not stored, store each when it ends, and return those that failed."""
     stored = store.keys()
     left = [cell for cell in cells if cell.key not in stored]
     if not left:
         return []
     failed = []
-    progress = Progress(left, len(cells) - len(left), workers, store.mean_seconds())
-    progress.show()
-    with _stoppable(), contextlib.closing(runner.outcomes(left, workers)) as outcomes:
-        try:
-            for outcome in outcomes:
-                if outcome.points is None:
-                    failed.append(outcome)
-                else:
-                    store.add(outcome.cell, outcome.points, version, outcome.seconds)
-                progress.finished(outcome.cell, outcome.seconds, outcome.points is None)
-        finally:
-            progress.end()
+    display = RunDisplay(Forecast(left, processes, store.mean_seconds()), len(cells) - len(left))
+    with display, _stoppable(), contextlib.closing(workers.outcomes(left, processes)) as outcomes:
+        for outcome in outcomes:
+            if outcome.points is None:
+                failed.append(outcome)
+            else:
+                store.add(outcome.cell, outcome.points, version, outcome.seconds)
+            display.finished(outcome.cell, outcome.seconds, outcome.points is None)
     return failed
+
+
+def _chapters(jobs: Sequence[Job], failed: Sequence[Outcome], store: Store, out: Path) -> list[Chapter]:
+    results: dict[Paper, list[FigureResult]] = {}
+    for job in jobs:
+        stored = store.cells(job.cells)
+        if job.left_out and not stored:
+            result = FigureResult(job.figure, left_out=job.left_out)
+        else:
+            keys = {cell.key for cell in job.cells}
+            mine = [found for found in failed if found.cell.key in keys]
+            errors = [f"Failed: {found.cell}: {found.error}" for found in mine[:_FEW]]
+            errors += [f"{len(mine) - _FEW} more cells failed."] if len(mine) > _FEW else []
+            errors += [job.left_out] if job.left_out else []
+            result = assemble(job.paper, job.figure, len(job.cells), stored, errors, out)
+        results.setdefault(job.paper, []).append(result)
+    return [Chapter(paper.name, paper.citation, tuple(found)) for paper, found in results.items()]
 
 
 def _say_stopped(store: Store, cells: Sequence[Cell], code: int) -> int:
@@ -180,53 +197,31 @@ def _say_failed(failed: Sequence[Outcome], place: Path) -> None:
     print(f"{len(failed)} cells failed; {place} says where. They are tried again next time.", file=sys.stderr)
 
 
-def _chapters(tasks: Sequence[Task], failed: Sequence[Outcome], store: Store, out: Path) -> list[Chapter]:
-    chapters = []
-    for source in dict.fromkeys(task.source for task in tasks):
-        results: list[Result] = []
-        for task in tasks:
-            if task.source is not source:
-                continue
-            rows = store.rows(task.cells)
-            if task.left_out and not rows:
-                results.append(Result(task.figure, left_out=task.left_out))
-                continue
-            keys = {cell.key for cell in task.cells}
-            mine = [found for found in failed if found.cell.key in keys]
-            errors = [f"Failed: {found.cell}: {found.error}" for found in mine[:_FEW]]
-            errors += [f"{len(mine) - _FEW} more cells failed."] if len(mine) > _FEW else []
-            errors += [task.left_out] if task.left_out else []
-            results.append(assemble(source, task.figure, task.cells, rows, errors, out))
-        chapters.append(Chapter(source.paper.name, source.paper.citation, tuple(results)))
-    return chapters
-
-
-def _summary(chapters: Sequence[Chapter]) -> None:
+def _say_findings(chapters: Sequence[Chapter]) -> None:
     marks = {True: "seen", False: "NOT SEEN", None: "cannot tell"}
     for chapter in chapters:
         if chapter.left_out:
             print(f"\n{chapter.name}\n  {chapter.left_out}")
         for result in chapter.results:
-            took = f"{len(result.rows)}/{result.cells} cells, {duration(result.seconds)} on one core"
-            print(f"\n{chapter.name} {result.figure.name}: {result.figure.title}")
-            print(f"  {result.left_out}" if result.left_out else f"  {took}")
+            took = f"{len(result.stored)}/{result.cells} cells, {duration(result.seconds)} on one core"
+            print(f"\n{chapter.name} {result.figure.name}: {result.figure.title}\n  {result.left_out or took}")
             for finding in result.findings:
                 print(f"  {marks[finding.holds]}: {finding.statement}\n    {finding.seen}")
             for trouble in result.troubles:
                 print(f"  {trouble.splitlines()[0]}")
 
 
-def _list(experiments: Path, name: str | None) -> int:
-    for folder in [papers.select(experiments, name)] if name else papers.folders(experiments):
+def _list(package: str, chosen: str | None) -> int:
+    for name in [chosen] if chosen else library.names(package):
         try:
-            source = papers.load(folder)
+            paper = library.load(package, name)
         except ModuleNotFoundError as error:
-            print(f"{papers.short_name(folder)}  {error}\n")
+            print(f"{name}  {error}\n")
             continue
-        print(f"{source.paper.name}  {source.paper.citation}")
-        wide = max(len(figure.name) for figure in source.paper.figures)
-        for figure in source.paper.figures:
-            quick, whole = (len(grid(source, figure, Size(quick))) for quick in (True, False))
+        print(f"{name}  {paper.citation}")
+        wide = max(len(figure.name) for figure in paper.figures)
+        for figure in paper.figures:
+            quick, whole = (len(grid(paper, figure, Size(quick))) for quick in (True, False))
             print(f"  {figure.name:<{wide}} {whole:>6} cells, {quick:>5} with --quick   {figure.title}")
             if figure.needs or figure.extras:
                 print(f"  {'':<{wide}} needs {', '.join((*figure.needs, *figure.extras))}")

@@ -9,24 +9,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from papers.engine.store import Row
+from papers.engine.store import StoredCell
 
 
-def table(rows: Sequence[Row]) -> dict[str, list[Any]]:
+def columns_of(cells: Sequence[StoredCell]) -> dict[str, list[Any]]:
     """Columns, one value a point: the cell, its settings, what was measured, the version and the cell's seconds."""
     lines = [
-        {"cell": row.key[:12], **point, "version": row.version, "cell_seconds": row.seconds}
-        for row in rows
-        for point in row.merged()
+        {"cell": cell.key[:12], **point, "version": cell.version, "cell_seconds": cell.seconds}
+        for cell in cells
+        for point in cell.merged()
     ]
     last = ("version", "cell_seconds")
     names = [name for name in dict.fromkeys(name for line in lines for name in line) if name not in last]
     return {name: [line.get(name) for line in lines] for name in (*names, *last)}
 
 
-def write(folder: Path, name: str, rows: Sequence[Row]) -> list[Path]:
+def write(folder: Path, name: str, cells: Sequence[StoredCell]) -> list[Path]:
     """Write the tables and return their paths."""
-    columns = table(rows)
+    columns = columns_of(cells)
     written = [folder / f"{name}.csv"]
     with written[0].open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -1,6 +1,6 @@
-"""What an experiment declares: figures made of cells, cells that give points, points drawn as panels or tables.
+"""What a paper's folder declares: figures made of cells, cells that give points, points drawn as panels or tables.
 
-A paper's folder holds ``figures.py`` with one value ``PAPER``. A figure lists the cells of its grid, each a mapping of
+Its ``figures.py`` has two values, ``CITATION`` and ``FIGURES``. A figure lists the cells of its grid, each a mapping of
 plain settings; ``measure(**settings)`` computes one cell in a process of its own and gives points, mappings of plain
 values. Everything else is made from points: what is drawn, and which of the paper's statements are seen to hold.
 """
@@ -60,7 +60,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Cells as text."""
 
     title: str
@@ -93,19 +93,10 @@ class Figure:
     about: str
     cells: Callable[[Size], Iterable[Settings]]
     measure: Callable[..., Sequence[Point]]
-    show: Callable[[Sequence[Point]], Sequence[Panel | Table]]
+    show: Callable[[Sequence[Point]], Sequence[Panel | TextTable]]
     check: Callable[[Sequence[Point], Mapping[str, Any]], Sequence[Finding]]
     needs: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Paper:
-    """One paper: a short name ('004'), its citation and its figures. ``expected.json`` beside it is given to checks."""
-
-    name: str
-    citation: str
-    figures: tuple[Figure, ...]
 
 
 def panels(

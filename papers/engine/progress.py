@@ -3,71 +3,90 @@
 from __future__ import annotations
 
 import statistics
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TextIO
 
-from papers.engine.cells import Cell
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from papers.engine.grid import Cell
 
 _EVERY = 20.0
 """Seconds between two lines where nobody watches a terminal."""
 
 
-class Progress:
-    """Time left is that of the cells left, each as long as its figure's cells took so far, over the workers."""
+class Forecast:
+    """Time left is that of the cells left, each as long as its figure's cells took so far, over the workers.
 
-    def __init__(
-        self, cells: Sequence[Cell], stored: int, workers: int, before: Mapping[tuple[str, str], float],
-        stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
-        """``stored`` cells were finished by earlier runs, whose mean seconds a cell are in ``before``."""
-        self._left = Counter((cell.paper, cell.figure) for cell in cells)
-        self._total, self._done, self._failed = len(cells) + stored, stored, 0
+    rich's own estimate takes every step for equal; a cell with a network takes a hundred times as long as others.
+    """
+
+    def __init__(self, cells: Sequence[Cell], workers: int, before: Mapping[tuple[str, str], float]) -> None:
+        """``before`` has the mean seconds of the cells of each (paper, figure) in earlier runs."""
+        self.left = Counter((cell.paper, cell.figure) for cell in cells)
         self._workers = workers
         self._before = before
         self._seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self._stream = stream or sys.stderr
-        self._clock = clock
-        self._last = clock()
 
-    def finished(self, cell: Cell, seconds: float, failed: bool = False) -> None:
-        """Count a cell, and show it."""
-        place = (cell.paper, cell.figure)
-        self._left[place] -= 1
-        self._seconds[place].append(seconds)
-        self._failed += failed
-        self._done += not failed
-        self.show(f"{cell.paper} {cell.figure}")
+    def finished(self, cell: Cell, seconds: float) -> None:
+        """Learn from a cell."""
+        self.left[cell.paper, cell.figure] -= 1
+        self._seconds[cell.paper, cell.figure].append(seconds)
 
-    def seconds_left(self) -> float | None:
+    def seconds(self) -> float | None:
         """None before any cell of this run or an earlier one says how long cells take."""
         now = {place: statistics.fmean(took) for place, took in self._seconds.items()}
         means = {**self._before, **now}
         if not means:
             return None
         usual = statistics.fmean((now or means).values())  # other papers' networks say little about this run
-        work = sum(count * means.get(place, usual) for place, count in self._left.items())
-        return work / max(1, min(self._workers, self._left.total()))
+        work = sum(count * means.get(place, usual) for place, count in self.left.items())
+        return work / max(1, min(self._workers, self.left.total()))
 
-    def show(self, place: str = "") -> None:
-        """The bar, or a line when the last one is some time ago."""
-        left = self.seconds_left()
-        words = f"{self._done}/{self._total} cells"
-        words += f", {self._failed} failed" if self._failed else ""
-        words += f", {duration(left)} left" if left is not None else ", time left not yet known"
-        if self._stream.isatty():
-            part = int(24 * (self._done + self._failed) / max(1, self._total))
-            print(f"\r[{'#' * part}{'.' * (24 - part)}] {words}  {place:<18}", end="", file=self._stream, flush=True)
-        elif self._clock() - self._last >= _EVERY or self._left.total() == 0:
+
+class RunDisplay:
+    """What whoever waits sees of a run. Use it as a context manager."""
+
+    def __init__(
+        self, forecast: Forecast, stored: int, console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        """``stored`` cells were finished by earlier runs."""
+        self._forecast = forecast
+        self._total, self._done, self._failed = forecast.left.total() + stored, stored, 0
+        self._console = console or Console(stderr=True)
+        self._bar = Progress(
+            BarColumn(24), TextColumn("{task.description}", markup=False), console=self._console, auto_refresh=False,
+            disable=not self._console.is_terminal,
+        )  # fmt: skip
+        self._shown = self._bar.add_task(self._words(""), total=self._total, completed=stored)
+        self._clock, self._last = clock, clock()
+
+    def __enter__(self) -> RunDisplay:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def finished(self, cell: Cell, seconds: float, failed: bool = False) -> None:
+        """Count a cell; move the bar, or write a line when the last one is some time ago."""
+        self._forecast.finished(cell, seconds)
+        self._failed += failed
+        self._done += not failed
+        words = self._words(f"{cell.paper} {cell.figure}")
+        self._bar.update(self._shown, completed=self._done + self._failed, description=words, refresh=True)
+        due = self._clock() - self._last >= _EVERY or not self._forecast.left.total()
+        if due and not self._console.is_terminal:
             self._last = self._clock()
-            print(f"{words}  {place}".rstrip(), file=self._stream, flush=True)
+            print(words, file=self._console.file, flush=True)
 
-    def end(self) -> None:
-        """Leave the line of the bar."""
-        if self._stream.isatty():
-            print(file=self._stream, flush=True)
+    def _words(self, place: str) -> str:
+        left = self._forecast.seconds()
+        failed = f", {self._failed} failed" if self._failed else ""
+        time_left = f"{duration(left)} left" if left is not None else "time left not yet known"
+        return f"{self._done}/{self._total} cells{failed}, {time_left}  {place}".rstrip()
 
 
 def duration(seconds: float) -> str:

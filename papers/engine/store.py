@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from papers.engine.cells import Cell, canonical
+from papers.engine.grid import Cell, canonical
 from tacit._version import __version__
 from tacit.checks import check
 
@@ -22,7 +22,7 @@ _TABLE = (
 
 
 @dataclass(frozen=True)
-class Row:
+class StoredCell:
     """One finished cell: its settings, what was measured, by which version, in how many seconds."""
 
     key: str
@@ -40,6 +40,7 @@ class Store:
     """The file ``rows.sqlite`` of an output folder. A process that is killed leaves it whole."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._rows = sqlite3.connect(folder / "rows.sqlite", timeout=30)
         with self._rows:
@@ -64,22 +65,22 @@ class Store:
 
     def add(self, cell: Cell, points: str, version: str, seconds: float) -> None:
         """Write a finished cell; a cell that is there already raises."""
-        row = (cell.key, cell.paper, cell.figure, canonical(dict(cell.settings)), points, version, seconds)
+        values = (cell.key, cell.paper, cell.figure, canonical(dict(cell.settings)), points, version, seconds)
         with self._rows:
-            self._rows.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            self._rows.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
     def keys(self) -> set[str]:
         """Keys of all finished cells."""
         return {key for (key,) in self._rows.execute("SELECT key FROM cells")}
 
-    def rows(self, cells: Iterable[Cell]) -> list[Row]:
-        """The rows of those of these cells that are finished, in the order of the cells."""
+    def cells(self, cells: Iterable[Cell]) -> list[StoredCell]:
+        """Those of these cells that are finished, in their order."""
         found = []
         for cell in cells:
             query = "SELECT points, version, seconds FROM cells WHERE key = ?"
             row = self._rows.execute(query, (cell.key,)).fetchone()
             if row is not None:
-                found.append(Row(cell.key, dict(cell.settings), tuple(json.loads(row[0])), row[1], row[2]))
+                found.append(StoredCell(cell.key, dict(cell.settings), tuple(json.loads(row[0])), row[1], row[2]))
         return found
 
     def forget(self, cells: Iterable[Cell]) -> None:
@@ -93,9 +94,9 @@ class Store:
         return {(paper, figure): seconds for paper, figure, seconds in self._rows.execute(query)}
 
 
-def version_of(experiments: Path) -> str:
-    """The version of Tacit and, in a checkout, the commit of the experiments ('dirty' where files were changed)."""
-    command = ["git", "-C", str(experiments), "describe", "--always", "--dirty", "--exclude", "*"]
+def version_of(folder: Path) -> str:
+    """The version of Tacit and, in a checkout, the commit of that folder ('dirty' where files were changed)."""
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude", "*"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -5,11 +5,9 @@ import math
 import statistics
 from dataclasses import replace
 
-import census
-import theory
-from census import power_of_two
-
-from papers.engine.figure import Figure, Finding, Paper, panels
+from papers.engine.figure import Figure, Finding, panels
+from papers.fukuchi_2017 import census, theory
+from papers.fukuchi_2017.census import power_of_two
 
 
 def cells_of(task):
@@ -128,40 +126,39 @@ CENSUS = (
     "tunes them on the data. Quick: 2 splits of 100,000 records, n up to 2^15."
 )
 
-PAPER = Paper(
-    "001",
+CITATION = (
     "K. Fukuchi, Q. K. Tran and J. Sakuma. Differentially private empirical risk minimization with input perturbation. "
-    "Discovery Science, 2017.",
-    (
-        Figure(
-            "figure1", "RMSE of linear regression over the number of records",
-            "Input perturbation comes as near to the non-private error as central objective perturbation does.",
-            f"{CENSUS} Both Input and Obj-Gauss minimise over ||w|| <= 3.",
-            cells_of("regression"), census.measure, curves_of("RMSE"), check_regression, needs=("acs_pums_2024",),
-        ),
-        Figure(
-            "figure2", "Accuracy of logistic regression over the number of records",
-            "The same for classification, a little below at small n because of the quadratic stand-in for the loss.",
-            f"{CENSUS} Central methods learn the logistic loss itself and pass over the data: they get at most 2^21 "
-            "rows for a split, a size and an epsilon, so 4 draws a split at 2^19 and 2 at 2^21. Input learns the "
-            "paper's quadratic over ||w|| <= 8.05.",
-            cells_of("classification"), census.measure, curves_of("accuracy"), check_classification,
-            needs=("acs_pums_2024",),
-        ),
-        Figure(
-            "alpha", "The trade-off of section 3.5",
-            "A smaller alpha protects the record and the model better and costs utility.",
-            "n = 2^17, d = 14, epsilon = 1, delta = 0.01, the paper's row noise in both calibrations; 200 simulated "
-            "runs on made-up records (quick: 20). Record epsilons: exact, and by Corollary 1 at the same delta.",
-            theory.alpha_cells, theory.alpha_points, theory.show_alpha, theory.check_alpha,
-        ),
-        Figure(
-            "table1", "Rates of Table 1, with numbers",
-            "The utility of input perturbation has the rate of objective perturbation.",
-            "Linear regression in the census setting (d = 14, ||w|| <= 3, delta = 0.01), alpha = 1; 100 simulated "
-            "runs on made-up records (quick: 10, n up to 2^15). Bounds: the paper's Theorem 2, and ours for the "
-            "proven noise. Bassily et al.'s descent is given by its rate only.",
-            theory.rate_cells, theory.rate_points, theory.show_rates, theory.check_rates,
-        ),
+    "Discovery Science, 2017."
+)
+FIGURES = (
+    Figure(
+        "figure1", "RMSE of linear regression over the number of records",
+        "Input perturbation comes as near to the non-private error as central objective perturbation does.",
+        f"{CENSUS} Both Input and Obj-Gauss minimise over ||w|| <= 3.",
+        cells_of("regression"), census.measure, curves_of("RMSE"), check_regression, needs=("acs_pums_2024",),
+    ),
+    Figure(
+        "figure2", "Accuracy of logistic regression over the number of records",
+        "The same for classification, a little below at small n because of the quadratic stand-in for the loss.",
+        f"{CENSUS} Central methods learn the logistic loss itself and pass over the data: they get at most 2^21 "
+        "rows for a split, a size and an epsilon, so 4 draws a split at 2^19 and 2 at 2^21. Input learns the "
+        "paper's quadratic over ||w|| <= 8.05.",
+        cells_of("classification"), census.measure, curves_of("accuracy"), check_classification,
+        needs=("acs_pums_2024",),
+    ),
+    Figure(
+        "alpha", "The trade-off of section 3.5",
+        "A smaller alpha protects the record and the model better and costs utility.",
+        "n = 2^17, d = 14, epsilon = 1, delta = 0.01, the paper's row noise in both calibrations; 200 simulated "
+        "runs on made-up records (quick: 20). Record epsilons: exact, and by Corollary 1 at the same delta.",
+        theory.alpha_cells, theory.alpha_points, theory.show_alpha, theory.check_alpha,
+    ),
+    Figure(
+        "table1", "Rates of Table 1, with numbers",
+        "The utility of input perturbation has the rate of objective perturbation.",
+        "Linear regression in the census setting (d = 14, ||w|| <= 3, delta = 0.01), alpha = 1; 100 simulated "
+        "runs on made-up records (quick: 10, n up to 2^15). Bounds: the paper's Theorem 2, and ours for the "
+        "proven noise. Bassily et al.'s descent is given by its rate only.",
+        theory.rate_cells, theory.rate_points, theory.show_rates, theory.check_rates,
     ),
 )  # fmt: skip

@@ -8,7 +8,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from census import (
+
+from papers.engine.figure import Finding, TextTable, panels
+from papers.fukuchi_2017.census import (
     DELTA,
     EPSILONS,
     input_numbers,
@@ -18,8 +20,6 @@ from census import (
     setting_of,
     sizes,
 )
-
-from papers.engine.figure import Finding, Table, panels
 from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms.input import record_epsilon
 from tacit.mechanisms.input_plan import corollary_1, proven, published
@@ -118,7 +118,7 @@ def show_alpha(points):
     rows = [
         (p["method"], f"{p['alpha']:g}", *(f"{p[y]:.4g}" for y in names), f"{p['bound']:.3g}") for p in points
     ]  # fmt: skip
-    return [*drawn, Table("The trade-off of section 3.5 at epsilon = 1", head, tuple(rows))]
+    return [*drawn, TextTable("The trade-off of section 3.5 at epsilon = 1", head, tuple(rows))]
 
 
 def check_alpha(points, expected):
@@ -162,7 +162,7 @@ def show_rates(points):
          *("" if p[y] is None else f"{p[y]:.3g}" for y in ("rate", "bound", "excess", "record", "corollary")))
         for p in points if p["n"] == largest
     )  # fmt: skip
-    return [*drawn, Table(f"Table 1 with numbers, n = {power_of_two(largest)}, d = {FEATURES}", head, rows)]
+    return [*drawn, TextTable(f"Table 1 with numbers, n = {power_of_two(largest)}, d = {FEATURES}", head, rows)]
 
 
 def check_rates(points, expected):

@@ -4,11 +4,21 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import statements as says
-import tables
-from curves import LAMBDA, LARGE, LINEAR_REFERENCE, NETWORK_REFERENCE, SMALL, Grid, linear, network, show, with_gaps
-
-from papers.engine.figure import Figure, Finding, Paper, Point
+from papers.engine.figure import Figure, Finding, Point
+from papers.shared import printed_bounds
+from papers.shared import statements as says
+from papers.shared.accuracy import (
+    LAMBDA,
+    LARGE,
+    LINEAR_REFERENCE,
+    NETWORK_REFERENCE,
+    SMALL,
+    Grid,
+    linear,
+    network,
+    show,
+    with_gaps,
+)
 from tacit.estimators.base import INTERCEPT
 from tacit.published import PublishedInput
 
@@ -32,8 +42,8 @@ def kifer(epsilon: float, records: int) -> float:
 
 
 LINEAR = (
-    linear(OURS, PublishedInput(constant=1.0), "paper", **CHOICES),
-    linear(SHARED, PublishedInput(constant=1.0, shared=True), "paper", **CHOICES),
+    linear(OURS, PublishedInput(constant=1.0), "paper", choices=CHOICES),
+    linear(SHARED, PublishedInput(constant=1.0, shared=True), "paper", choices=CHOICES),
     linear(OBJECTIVE, "objective", "paper", strength=kifer),
     linear(OUTPUT, "output-zhang-2017", "paper"),
     linear(BASSILY, "bassily-2014", "paper"),
@@ -69,7 +79,7 @@ NETWORK_ABOUT = (
 )
 
 
-def table1(f: tables.Facts) -> tables.Bounds:
+def table1(f: printed_bounds.Letters) -> printed_bounds.Bounds:
     """Table 1, every hidden constant 1. For Chaudhuri et al. 'noise' is gamma, larger being better; else a variance.
 
     Of Kifer et al., ||b||^2 is its mean (p times the variance) and ||theta|| is D; zeta is G; m of DP-SVRG is L/Delta.
@@ -142,13 +152,15 @@ def check_table(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Fi
         ("risk_gradient", "excess empirical risk", GRADIENT, 2.0),
         ("risk_fukuchi", "excess empirical risk", "input (Fukuchi et al.)", 1.0),
     ):
-        found = tables.ratios(points, quantity, OURS, other)
+        found = printed_bounds.ratios(points, quantity, OURS, other)
         holds = max(found.values()) < limit if found else None
-        findings.append(Finding(said[key], holds, f"Ours over theirs: {tables.span(found)}." if found else "No rows."))
+        findings.append(
+            Finding(said[key], holds, f"Ours over theirs: {printed_bounds.span(found)}." if found else "No rows.")
+        )
     return findings
 
 
-_BOUNDS = tables.Bounding(LARGE + SMALL, (0.01, 0.25), None, 100, table1)
+_BOUNDS = printed_bounds.Bounding(LARGE + SMALL, (0.01, 0.25), None, 100, table1)
 _CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, None, 5, quick_epsilons=QUICK)
 _SMALL = Grid("LR", SMALL, EPSILONS, LINEAR, LINEAR_REFERENCE, None, 5, quick_epsilons=QUICK)
 _NETWORKS = Grid(
@@ -160,30 +172,29 @@ _CLAIM = (
     "best methods that perturb gradients or outputs."
 )
 
-PAPER = Paper(
-    "000",
+CITATION = (
     "Y. Kang, Y. Liu, B. Niu, X. Tong, L. Zhang and W. Wang. Input Perturbation: A New Paradigm between Central and "
-    "Local Differential Privacy. 2020.",
-    (
-        Figure(
-            "table1", "Table 1: noise and excess-risk bounds", "The bounds are as good as the best, or better.",
-            "Every row at n, d, p of the experiments, epsilon 0.01 and 0.25, T = 100, lambda = 0.001; hidden "
-            "constants, D and the step size are 1. Refused: the determinant uses up the whole budget of Chaudhuri et "
-            "al.'s objective perturbation, and lambda would have to be larger.", _BOUNDS.cells, _BOUNDS.measure,
-            tables.show, check_table,
-        ),
-        Figure(
-            "figures2-3-lr", "Figures 2 and 3: logistic regression", _CLAIM, LINEAR_ABOUT, _CURVES.cells,
-            _CURVES.measure, show, check_curves, needs=LARGE,
-        ),
-        Figure(
-            "figures2-3-mlp", "Figures 2 and 3: perceptron", _CLAIM, NETWORK_ABOUT, _NETWORKS.cells,
-            _NETWORKS.measure, show, check_networks, needs=LARGE, extras=("torch",),
-        ),
-        Figure(
-            "figure4", "Figure 4: small sets, logistic regression", _CLAIM, LINEAR_ABOUT + " Iris: virginica against "
-            "the rest, since the algorithm has two classes.", _SMALL.cells, _SMALL.measure, show, check_curves,
-            needs=SMALL,
-        ),
+    "Local Differential Privacy. 2020."
+)
+FIGURES = (
+    Figure(
+        "table1", "Table 1: noise and excess-risk bounds", "The bounds are as good as the best, or better.",
+        "Every row at n, d, p of the experiments, epsilon 0.01 and 0.25, T = 100, lambda = 0.001; hidden "
+        "constants, D and the step size are 1. Refused: the determinant uses up the whole budget of Chaudhuri et "
+        "al.'s objective perturbation, and lambda would have to be larger.", _BOUNDS.cells, _BOUNDS.measure,
+        printed_bounds.show, check_table,
+    ),
+    Figure(
+        "figures2-3-lr", "Figures 2 and 3: logistic regression", _CLAIM, LINEAR_ABOUT, _CURVES.cells,
+        _CURVES.measure, show, check_curves, needs=LARGE,
+    ),
+    Figure(
+        "figures2-3-mlp", "Figures 2 and 3: perceptron", _CLAIM, NETWORK_ABOUT, _NETWORKS.cells,
+        _NETWORKS.measure, show, check_networks, needs=LARGE, extras=("torch",),
+    ),
+    Figure(
+        "figure4", "Figure 4: small sets, logistic regression", _CLAIM, LINEAR_ABOUT + " Iris: virginica against "
+        "the rest, since the algorithm has two classes.", _SMALL.cells, _SMALL.measure, show, check_curves,
+        needs=SMALL,
     ),
 )  # fmt: skip

@@ -4,11 +4,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import statements as says
-import tables
-from curves import LARGE, LINEAR_REFERENCE, NETWORK_REFERENCE, SMALL, Grid, linear, network, show, with_gaps
-
-from papers.engine.figure import Figure, Finding, Paper, Point
+from papers.engine.figure import Figure, Finding, Point
+from papers.shared import printed_bounds
+from papers.shared import statements as says
+from papers.shared.accuracy import (
+    LARGE,
+    LINEAR_REFERENCE,
+    NETWORK_REFERENCE,
+    SMALL,
+    Grid,
+    linear,
+    network,
+    show,
+    with_gaps,
+)
 from tacit.mechanisms import GradientPerturbation, Individual, Poisson
 from tacit.published import PiDbdpErm, PublishedInput
 
@@ -31,9 +40,9 @@ def first(records: int) -> PublishedInput:
 
 
 LINEAR = (
-    linear(FIRST, first, "paper", steps=(100, 500), rate=(0.3, 4.0)),
-    linear(OURS, PiDbdpErm(1.0), "paper", **CHOICES),
-    linear(ELEMENTS, PiDbdpErm(1.0, test="elements"), "paper", **CHOICES),
+    linear(FIRST, first, "paper", choices={"steps": (100, 500), "rate": (0.3, 4.0)}),
+    linear(OURS, PiDbdpErm(constant=1.0), "paper", choices=CHOICES),
+    linear(ELEMENTS, PiDbdpErm(constant=1.0, test="elements"), "paper", choices=CHOICES),
     linear(ABADI, GradientPerturbation(Poisson(0.05))),
     linear(WU, "output-wu-2017-strong"),
     linear(SMOOTHED, "dp-lssgd"),
@@ -72,7 +81,7 @@ NOISE, UTILITY = "noise", "utility"
 SONG, IMPROVED = "Song et al. 2013", "PI-DBDP-SGD (worst case)"
 
 
-def table1(f: tables.Facts) -> tables.Bounds:
+def table1(f: printed_bounds.Letters) -> printed_bounds.Bounds:
     """Table 1 for m = p parameters, every hidden constant 1; Song et al.'s noise is a rate, the others are variances.
 
     The last row is not in the table: the largest epsilon that theorem 2 allows, c_1 T/n^2 with c_1 = 1.
@@ -105,12 +114,12 @@ def check_table(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Fi
         ("utility_smoothed", UTILITY, SMOOTHED),
         ("utility_wu", UTILITY, WU),
     ):
-        found = tables.ratios(points, quantity, IMPROVED, other)
+        found = printed_bounds.ratios(points, quantity, IMPROVED, other)
         if not found:
             findings.append(Finding(said[key], None, "No rows."))
             continue
         better = sum(ratio <= 1 for ratio in found.values())
-        words = f"No larger in {better} of {len(found)} cells; ours over theirs: {tables.span(found)}."
+        words = f"No larger in {better} of {len(found)} cells; ours over theirs: {printed_bounds.span(found)}."
         findings.append(Finding(said[key], better == len(found), words))
     limits = {p["data"]: p["value"] for p in points if p["row"] == "T/n^2"}
     least = min(p["epsilon"] for p in points)
@@ -140,7 +149,7 @@ def check_curves(points: Sequence[Point], expected: Mapping[str, Any]) -> list[F
     ]
 
 
-_BOUNDS = tables.Bounding(LARGE + SMALL, (0.01, 0.1, 7.0), DELTA, None, table1)
+_BOUNDS = printed_bounds.Bounding(LARGE + SMALL, (0.01, 0.1, 7.0), DELTA, None, table1)
 _CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, DELTA, 5, quick_epsilons=QUICK)
 _SMALL = Grid("LR", SMALL, EPSILONS, LINEAR, LINEAR_REFERENCE, DELTA, 5, quick_epsilons=QUICK)
 _NETWORKS = Grid(
@@ -152,28 +161,27 @@ _CLAIM = (
     "better, by more as epsilon grows, with no decrease in privacy."
 )
 
-PAPER = Paper(
-    "003",
+CITATION = (
     "Y. Kang, Y. Liu, L. Ding, X. Liu, X. Tong and W. Wang. Differentially Private ERM Based on Data Perturbation. "
-    "2020.",
-    (
-        Figure(
-            "table1", "Table 1: noise and utility bounds", "Noise and utility are those of the best before, or better.",
-            "Every row at n and m of the experiments, epsilon 0.01, 0.1 and 7, delta = 0.001, T = n (one pass); hidden "
-            "constants are 1.", _BOUNDS.cells, _BOUNDS.measure, tables.show, check_table,
-        ),
-        Figure(
-            "figures1-2-lr", "Figures 1 and 2: logistic regression", _CLAIM, LINEAR_ABOUT, _CURVES.cells,
-            _CURVES.measure, show, check_curves, needs=LARGE,
-        ),
-        Figure(
-            "figures1-2-mlp", "Figures 1 and 2: perceptron", _CLAIM, NETWORK_ABOUT, _NETWORKS.cells,
-            _NETWORKS.measure, show, check_curves, needs=LARGE, extras=("torch",),
-        ),
-        Figure(
-            "small", "Appendix: small sets, logistic regression", _CLAIM, LINEAR_ABOUT + " Iris: virginica against "
-            "the rest, since the algorithm has two classes.", _SMALL.cells, _SMALL.measure, show, check_curves,
-            needs=SMALL,
-        ),
+    "2020."
+)
+FIGURES = (
+    Figure(
+        "table1", "Table 1: noise and utility bounds", "Noise and utility are those of the best before, or better.",
+        "Every row at n and m of the experiments, epsilon 0.01, 0.1 and 7, delta = 0.001, T = n (one pass); hidden "
+        "constants are 1.", _BOUNDS.cells, _BOUNDS.measure, printed_bounds.show, check_table,
+    ),
+    Figure(
+        "figures1-2-lr", "Figures 1 and 2: logistic regression", _CLAIM, LINEAR_ABOUT, _CURVES.cells,
+        _CURVES.measure, show, check_curves, needs=LARGE,
+    ),
+    Figure(
+        "figures1-2-mlp", "Figures 1 and 2: perceptron", _CLAIM, NETWORK_ABOUT, _NETWORKS.cells,
+        _NETWORKS.measure, show, check_curves, needs=LARGE, extras=("torch",),
+    ),
+    Figure(
+        "small", "Appendix: small sets, logistic regression", _CLAIM, LINEAR_ABOUT + " Iris: virginica against "
+        "the rest, since the algorithm has two classes.", _SMALL.cells, _SMALL.measure, show, check_curves,
+        needs=SMALL,
     ),
 )  # fmt: skip

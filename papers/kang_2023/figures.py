@@ -4,11 +4,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import statements as says
-import tables
-from curves import LARGE, LINEAR_REFERENCE, NETWORK_REFERENCE, REFERENCE, Grid, linear, network, show, with_gaps
-
-from papers.engine.figure import Figure, Finding, Paper, Point, mean_of
+from papers.engine.figure import Figure, Finding, Point, mean_of
+from papers.shared import printed_bounds
+from papers.shared import statements as says
+from papers.shared.accuracy import (
+    LARGE,
+    LINEAR_REFERENCE,
+    NETWORK_REFERENCE,
+    REFERENCE,
+    Grid,
+    linear,
+    network,
+    show,
+    with_gaps,
+)
 from tacit.mechanisms import GradientPerturbation, Individual, Poisson
 from tacit.published import PidpSgd
 
@@ -26,8 +35,8 @@ OTHERS = (ABADI, WU, SMOOTHED)
 CHOICES = {"local": (100, 1000), "step": (0.3, 0.03, None)}
 
 LINEAR = (
-    linear(OURS, PidpSgd(1.0, 0.1, zeta=NORM), "paper", **CHOICES),
-    linear(PLAIN, PidpSgd(1.0, 1.0, zeta=NORM), "paper", **CHOICES),
+    linear(OURS, PidpSgd(constant=1.0, contribution_constant=0.1, zeta=NORM), "paper", choices=CHOICES),
+    linear(PLAIN, PidpSgd(constant=1.0, contribution_constant=1.0, zeta=NORM), "paper", choices=CHOICES),
     linear(ABADI, GradientPerturbation(Poisson(0.05))),
     linear(WU, "output-wu-2017-strong"),
     linear(SMOOTHED, "dp-lssgd"),
@@ -64,7 +73,7 @@ SHARE = 0.1
 """k/n, the part of influential records, which the paper leaves open."""
 
 
-def table1(f: tables.Facts) -> tables.Bounds:
+def table1(f: printed_bounds.Letters) -> printed_bounds.Bounds:
     """Table 1 (population risk, for m = p parameters) and section 6's empirical risks; every hidden constant 1."""
     m, n, e, k = f.p, f.n, f.epsilon, f.k
     empirical = m * f.G**2 * math.log(1 / f.delta) * math.log(n) / (n**2 * e**2)
@@ -95,9 +104,9 @@ def check_table(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Fi
         ("empirical", EMPIRICAL, THEOREM, "Wang et al. 2017"),
         ("empirical_improved", EMPIRICAL, IMPROVED, THEOREM),
     ):
-        found = tables.ratios(points, quantity, ours, other)
+        found = printed_bounds.ratios(points, quantity, ours, other)
         better = sum(ratio < 1 for ratio in found.values())
-        words = f"Smaller in {better} of {len(found)} cells; {ours} over {other}: {tables.span(found)}."
+        words = f"Smaller in {better} of {len(found)} cells; {ours} over {other}: {printed_bounds.span(found)}."
         findings.append(Finding(said[key], better == len(found), words) if found else Finding(said[key], None, "None."))
     return findings
 
@@ -125,7 +134,7 @@ def _least(points: Sequence[Point], statement: str) -> Finding:
     return Finding(statement, max(times.values()) < 10 if times else None, f"n times the least mean loss: {words}.")
 
 
-_BOUNDS = tables.Bounding(LARGE, (0.01, 0.1, 3.0), DELTA, 1000, table1, share=SHARE)
+_BOUNDS = printed_bounds.Bounding(LARGE, (0.01, 0.1, 3.0), DELTA, 1000, table1, share=SHARE)
 _CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, DELTA, 5, quick_epsilons=QUICK)
 _NETWORKS = Grid(
     "MLP", LARGE, FEWER, NETWORK, NETWORK_REFERENCE, DELTA, 3, quick_epsilons=(0.1, 3.0), quick_rows=1500,
@@ -136,22 +145,21 @@ _CLAIM = (
     "cost in privacy."
 )
 
-PAPER = Paper(
-    "002",
-    "Y. Kang, J. Li, Y. Liu and W. Wang. Data Heterogeneity Differential Privacy: From Theory to Algorithm. 2023.",
-    (
-        Figure(
-            "table1", "Table 1: excess-risk bounds", "The bounds are better than all before, and again with PIDP-SGD.",
-            "Every row at n and m of the experiments, epsilon 0.01, 0.1 and 3, delta = 0.001, k = n/10; hidden "
-            "constants are 1.", _BOUNDS.cells, _BOUNDS.measure, tables.show, check_table,
-        ),
-        Figure(
-            "figures1-2-lr", "Figures 1 and 2: logistic regression", _CLAIM, LINEAR_ABOUT, _CURVES.cells,
-            _CURVES.measure, show, check_curves, needs=LARGE,
-        ),
-        Figure(
-            "figures1-2-mlp", "Figures 1 and 2: perceptron", _CLAIM, NETWORK_ABOUT, _NETWORKS.cells,
-            _NETWORKS.measure, show, check_curves, needs=LARGE, extras=("torch",),
-        ),
+CITATION = (
+    "Y. Kang, J. Li, Y. Liu and W. Wang. Data Heterogeneity Differential Privacy: From Theory to Algorithm. 2023."
+)
+FIGURES = (
+    Figure(
+        "table1", "Table 1: excess-risk bounds", "The bounds are better than all before, and again with PIDP-SGD.",
+        "Every row at n and m of the experiments, epsilon 0.01, 0.1 and 3, delta = 0.001, k = n/10; hidden "
+        "constants are 1.", _BOUNDS.cells, _BOUNDS.measure, printed_bounds.show, check_table,
+    ),
+    Figure(
+        "figures1-2-lr", "Figures 1 and 2: logistic regression", _CLAIM, LINEAR_ABOUT, _CURVES.cells,
+        _CURVES.measure, show, check_curves, needs=LARGE,
+    ),
+    Figure(
+        "figures1-2-mlp", "Figures 1 and 2: perceptron", _CLAIM, NETWORK_ABOUT, _NETWORKS.cells,
+        _NETWORKS.measure, show, check_curves, needs=LARGE, extras=("torch",),
     ),
 )  # fmt: skip

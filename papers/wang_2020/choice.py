@@ -6,10 +6,9 @@ first 50,000 training images and are compared on the last 10,000; the test image
 
 import itertools
 
-from convex import DELTA
-from digits import part
-
-from papers.engine.figure import Finding, Table, mean_of
+from papers.engine.figure import Finding, TextTable, mean_of
+from papers.wang_2020.convex import DELTA
+from papers.wang_2020.digits import part
 from tacit import LogisticRegression
 from tacit.mechanisms import GradientPerturbation
 from tacit.types import Budget
@@ -50,7 +49,7 @@ def show(points):
         found = [mean_of(points, "accuracy", epsilon=e, smoothing=s, **values) for e, s in columns]
         rows.append((name, *(f"{value:.2f}" for value in found)))
     head = ("constants", *(f"ε = {e:g}, σ = {s:g}" for e, s in columns))
-    return [Table("Validation accuracy, one constant changed at a time", head, tuple(rows))]
+    return [TextTable("Validation accuracy, one constant changed at a time", head, tuple(rows))]
 
 
 def check(points, expected):

@@ -4,10 +4,10 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from convex import BATCH, DECAY, DELTA, Watched, name_of
-from digits import part
 from scipy.optimize import minimize
 
+from papers.wang_2020.convex import BATCH, DECAY, DELTA, Watched, name_of
+from papers.wang_2020.digits import part
 from tacit.linear.smoothing import (
     beta,
     beta_sum,

@@ -4,7 +4,7 @@ import itertools
 import math
 from dataclasses import replace
 
-from papers.engine.figure import Finding, Table, mean_of, panels
+from papers.engine.figure import Finding, TextTable, mean_of, panels
 
 
 def letter_cells(letter):
@@ -20,7 +20,7 @@ def show_letters(points):
         (f"d = {size}", *(f"{mean_of(points, 'value', sigma=sigma, size=size):.3f}" for sigma in sigmas))
         for size in sizes
     ]
-    return [Table("Closed form", ("σ", *map(str, sigmas)), tuple(rows))]
+    return [TextTable("Closed form", ("σ", *map(str, sigmas)), tuple(rows))]
 
 
 def check_letters(points, expected):
@@ -53,7 +53,7 @@ def show_signals(points):
         (names[signal], *(f"{mean_of(points, 'error', signal=signal, method=m):.4f}" for m in ("noisy", "smoothed")))
         for signal in names
     ]
-    return [*drawn, Table("Root mean squared error, whole signal", ("signal", "noisy", "smoothed"), tuple(rows))]
+    return [*drawn, TextTable("Root mean squared error, whole signal", ("signal", "noisy", "smoothed"), tuple(rows))]
 
 
 def check_signals(points, expected):
@@ -87,7 +87,7 @@ def show_utility(points):
            ("step", "distance", "gamma", "convex_bound", "gap", "beta", "nonconvex_bound", "gradient")))
         for p in points
     )  # fmt: skip
-    return [Table("Utility bounds with their constants, at the experiment's parameters", head, rows)]
+    return [TextTable("Utility bounds with their constants, at the experiment's parameters", head, rows)]
 
 
 def check_utility(points, expected):

@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from digits import part
-
+from papers.wang_2020.digits import part
 from tacit import LogisticRegression
 from tacit.linear.solvers.descent import Descent
 from tacit.mechanisms import GradientPerturbation, Poisson

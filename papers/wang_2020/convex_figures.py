@@ -7,10 +7,11 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 
-import convex
-import network
-
-from papers.engine.figure import Finding, Table, mean_of, panels
+from papers.engine.figure import Finding, TextTable, mean_of, panels
+from papers.wang_2020 import convex
+from papers.wang_2020.convolutional_figures import cells as network_cells
+from papers.wang_2020.convolutional_figures import last as last_epoch
+from papers.wang_2020.convolutional_figures import measure as train
 
 
 def table2_cells(size):
@@ -34,7 +35,7 @@ def show_table2(points):
         pairs = [[values[paper["epsilons"].index(e)] for values in printed] for e in epsilons]
         rows.append((f"σ = {sigma:g}, the paper", *(f"{mean:.2f} ± {spread:.2f}" for mean, spread in pairs)))
     title = "Test accuracy of multi-class logistic regression, percent"
-    return [Table(title, ("ε", *(f"{e:g}" for e in epsilons)), tuple(rows))]
+    return [TextTable(title, ("ε", *(f"{e:g}" for e in epsilons)), tuple(rows))]
 
 
 def check_table2(points, expected):
@@ -143,13 +144,13 @@ def degradation_cells(size):
     ]  # fmt: skip
     multipliers = (0.0, 1.0) if quick else (0.0, 2.0, 5.0, 10.0)
     return losses + [
-        {"part": "network", **cell} for cell in network.cells(size, "mnist", ("sgd",), (0.0,), multipliers)
+        {"part": "network", **cell} for cell in network_cells(size, "mnist", ("sgd",), (0.0,), multipliers)
     ]
 
 
 def degradation(part, **settings):
     """One cell of Figure 1."""
-    return convex.losses(**settings) if part == "logistic" else network.measure(**settings)
+    return convex.losses(**settings) if part == "logistic" else train(**settings)
 
 
 def show_degradation(points):
@@ -160,7 +161,7 @@ def show_degradation(points):
         for y in ("training", "validation")
         for panel in panels(losses, x="step", y=y, x_scale="log", y_scale="log", y_name="loss")
     ]
-    networks = network.last([p for p in points if p["part"] == "network"])
+    networks = last_epoch([p for p in points if p["part"] == "network"])
     private = [p for p in networks if p["epsilon"] is not None]
     plain = [
         {**p, "epsilon": q["epsilon"], "method": "no privacy"}
@@ -185,7 +186,7 @@ def check_degradation(points, expected):
             all(a < b for a, b in itertools.pairwise(mean.values())),
             ", ".join(f"{_epsilon(e)}: {value:.3f}" for e, value in mean.items()) + ".",
         ))  # fmt: skip
-    networks = sorted(network.last([p for p in points if p["part"] == "network"]), key=lambda p: p["noise_multiplier"])
+    networks = sorted(last_epoch([p for p in points if p["part"] == "network"]), key=lambda p: p["noise_multiplier"])
     plain = networks[0]["accuracy"]
     found.append(Finding(
         "The network trained by DP-SGD has a much lower accuracy than the non-private one.",

@@ -1,0 +1,1 @@
+"""Fukuchi, Tran & Sakuma 2017: input perturbation with a database."""

@@ -1,0 +1,1 @@
+"""Kang, Li, Liu & Wang 2023: data heterogeneity differential privacy."""

@@ -1,0 +1,1 @@
+"""What several papers share: curves over epsilon, bounds as numbers, statements about both."""

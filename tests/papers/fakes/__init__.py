@@ -1,0 +1,1 @@
+"""Two small papers: what the engine does with them is known."""

@@ -1,0 +1,1 @@
+"""A paper that goes well, and can be told to stop the run."""

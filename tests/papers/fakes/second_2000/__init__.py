@@ -1,0 +1,1 @@
+"""A paper with everything that can go wrong."""
