@@ -10,8 +10,8 @@ from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
 from tacit.mechanisms import defaults
-from tacit.mechanisms.base import Plan
-from tacit.mechanisms.samplers import Everyone, Noise, Sampler, Subset
+from tacit.mechanisms.base import Method, Plan
+from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sampler, Subset
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event
 from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack
@@ -144,3 +144,53 @@ def bassily_scale(budget: Budget, norm: float, records: int) -> float:
     """
     logs = math.log(records / budget.delta) * math.log(1 / budget.delta)
     return norm * math.sqrt(32 * logs) / budget.epsilon
+
+
+METHODS = (
+    Method(
+        name="gradient",
+        mechanism=GradientPerturbation(),
+        paper="Wang, Ye & Xu 2017",
+        about="noisy gradient descent over all records, exact price",
+    ),
+    Method(
+        name="dp-sgd",
+        mechanism=GradientPerturbation(Poisson(0.05)),
+        paper="Abadi et al. 2016",
+        about="Poisson-sampled batches, privacy loss distributions",
+    ),
+    Method(
+        name="ls-gradient",
+        mechanism=GradientPerturbation(smoothing=2.0),
+        paper="Wang et al. 2020, over all records",
+        about="noisy gradient descent with Laplacian smoothing, for columns in an order, such as pixels",
+    ),
+    Method(
+        name="dp-lssgd",
+        mechanism=GradientPerturbation(Poisson(0.05), smoothing=2.0, published="lssgd-2020"),
+        paper="Wang et al. 2020",
+        about="Poisson-sampled batches, noise, Laplacian smoothing; 'paper': Theorem 2's noise where it holds",
+        calibrations=("proven", "paper"),
+    ),
+    Method(
+        name="dp-sgd-subset",
+        mechanism=GradientPerturbation(Subset(256)),
+        paper="Abadi et al. 2016; Wang, Balle & Kasiviswanathan 2019",
+        about="batches without replacement, Renyi accounting (replace-one only)",
+    ),
+    Method(
+        name="song-2013",
+        mechanism=GradientPerturbation(Disjoint(), "sphere"),
+        paper="Song, Chaudhuri & Sarwate 2013",
+        about="pure epsilon: one pass over disjoint batches",
+    ),
+    Method(
+        name="bassily-2014",
+        mechanism=GradientPerturbation(
+            Poisson(0.01), steps=500, momentum=0.0, schedule="inverse-root", published="bassily-2014"
+        ),
+        paper="Bassily, Smith & Thakurta 2014",
+        about="sampled steps with 1/sqrt(t) sizes; 'paper': their noise, set for n^2 steps",
+        calibrations=("proven", "paper"),
+    ),
+)

@@ -26,7 +26,7 @@ from tacit.linear.problem import Problem, rounding_slack
 from tacit.linear.smoothing import check_smoothing, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Schedule
 from tacit.mechanisms import defaults
-from tacit.mechanisms.base import Plan
+from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.samplers import Everyone
 from tacit.mechanisms.spending import Spent
 from tacit.privacy.calibrate import smallest_scale
@@ -177,3 +177,13 @@ class Individual:
             factor=factor, rule=self.rule, smoothing=self.smoothing,
             events=released(scale) if scale else (), theorem="individual", assumptions=words,
         )  # fmt: skip
+
+
+METHODS = (
+    Method(
+        name="individual",
+        mechanism=Individual(),
+        paper="Feldman & Zrnic 2021; Smith & Thakurta 2022",
+        about="noisy gradient descent in which each record pays for its own gradients; quiet records stay longer",
+    ),
+)

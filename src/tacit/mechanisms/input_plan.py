@@ -13,7 +13,7 @@ from scipy import sparse
 from tacit.checks import at_most, check, check_positive, refuse
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.ball import minimise
-from tacit.mechanisms.base import Plan, Released
+from tacit.mechanisms.base import Method, Plan, Released
 from tacit.mechanisms.input import InputNumbers, honest_among
 from tacit.mechanisms.moments import Sums
 from tacit.mechanisms.surrogates import Surrogate
@@ -326,3 +326,14 @@ class InputPerturbation:
             f"one process draws all noise and sees the records; the noise of {sure:,} of {facts.records:,} is counted"
         )
         return replace(plan, assumptions=(*plan.assumptions, word))
+
+
+METHODS = (
+    Method(
+        name="input",
+        mechanism=InputPerturbation(),
+        paper="Fukuchi, Tran & Sakuma 2017, repaired",
+        about="everyone perturbs their own record; the model is learned from sums (replace-one only)",
+        calibrations=("proven", "paper"),
+    ),
+)

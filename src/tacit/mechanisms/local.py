@@ -22,7 +22,7 @@ from scipy.special import gammaln
 from tacit.checks import check, refuse
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.newton import Newton
-from tacit.mechanisms.base import Plan, Released
+from tacit.mechanisms.base import Method, Plan, Released
 from tacit.mechanisms.input_plan import design
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Response, Sensitivity, Shuffled
@@ -256,3 +256,19 @@ class DuchiSgd:
             epsilon=own, radius=self.radius / facts.radius, gradient=slope, batches=batches, events=released,
             assumptions=words, record=Released(released, "local-duchi-2013") if released else None,
         )  # fmt: skip
+
+
+METHODS = (
+    Method(
+        name="input-local",
+        mechanism=LocalPerturbation(),
+        paper="Feldman, McMillan & Talwar 2022",
+        about="noise on every x, randomised response on every y, shuffled; two classes (replace-one only)",
+    ),
+    Method(
+        name="local-duchi-2013",
+        mechanism=DuchiSgd(),
+        paper="Duchi, Jordan & Wainwright 2013",
+        about="pure epsilon: everyone sends one privatised gradient (replace-one only)",
+    ),
+)

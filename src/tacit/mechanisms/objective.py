@@ -20,7 +20,7 @@ from tacit.checks import refuse
 from tacit.linear.problem import Problem
 from tacit.linear.solvers.certain import check_certifiable, solver_slack
 from tacit.mechanisms import defaults
-from tacit.mechanisms.base import Plan
+from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.output import certified
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Objective, Sensitivity, Sphere
@@ -143,3 +143,21 @@ class ObjectivePerturbation:
             least = facts.curvature / math.expm1(budget.epsilon / 4)
             refuse(f"Chaudhuri et al. 2011 need regularization >= {least / facts.records:.6g} at this epsilon.")
         return 2 * facts.gradient / left
+
+
+METHODS = (
+    Method(
+        name="objective",
+        mechanism=ObjectivePerturbation(),
+        paper="Kifer et al. 2012; Redberg et al. 2023",
+        about="Gaussian linear term in the objective, exact price; 'paper': Kifer et al.'s noise",
+        calibrations=("proven", "paper"),
+    ),
+    Method(
+        name="objective-chaudhuri-2011",
+        mechanism=ObjectivePerturbation("sphere"),
+        paper="Chaudhuri et al. 2011, Algorithm 2",
+        about="pure epsilon: Gamma-norm linear term",
+        calibrations=("proven", "paper"),
+    ),
+)

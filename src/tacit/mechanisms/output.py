@@ -23,7 +23,7 @@ from tacit.linear.problem import Problem, rounding_slack
 from tacit.linear.solvers.certain import check_certifiable, solve, solver_slack
 from tacit.linear.solvers.descent import Descent
 from tacit.mechanisms import defaults
-from tacit.mechanisms.base import Plan
+from tacit.mechanisms.base import Method, Plan
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity, Sphere
 from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
@@ -233,3 +233,40 @@ class Output:
             return Passes(passes=self.passes, batch=batch, step=0.0, strength=given)
         step = min(2 / facts.curvature, time * batch / (self.passes * facts.records))
         return Passes(passes=self.passes, batch=batch, step=step, strength=0.0)
+
+
+METHODS = (
+    Method(
+        name="output",
+        mechanism=Output(),
+        paper="Chaudhuri et al. 2011, Gaussian",
+        about="Gaussian noise on the minimiser",
+    ),
+    Method(
+        name="output-chaudhuri-2011",
+        mechanism=Output(noise="sphere"),
+        paper="Chaudhuri et al. 2011, Algorithm 1",
+        about="pure epsilon: Gamma-norm noise on the minimiser",
+    ),
+    Method(
+        name="output-zhang-2017",
+        mechanism=Output("descent"),
+        paper="Zhang et al. 2017",
+        about="Gaussian noise on the end of a short descent; 'paper': classical noise",
+        calibrations=("proven", "paper"),
+    ),
+    Method(
+        name="output-wu-2017",
+        mechanism=Output("passes"),
+        paper="Wu et al. 2017, Algorithm 1",
+        about="Gaussian noise on permutation SGD, convex (replace-one only); 'paper': classical noise",
+        calibrations=("proven", "paper"),
+    ),
+    Method(
+        name="output-wu-2017-strong",
+        mechanism=Output("passes-strong"),
+        paper="Wu et al. 2017, Algorithm 2",
+        about="the same with a regulariser and falling steps (replace-one only)",
+        calibrations=("proven", "paper"),
+    ),
+)

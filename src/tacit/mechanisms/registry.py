@@ -1,159 +1,32 @@
-"""The methods by name, and the rule that chooses among them from public facts."""
+"""The methods by name, gathered from the files that hold them, and the rule that chooses among them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
+from pkgutil import iter_modules
 
+from tacit import mechanisms
 from tacit.checks import check, refuse
 from tacit.mechanisms.base import Chosen, Mechanism, Method
 from tacit.mechanisms.defaults import prefer
-from tacit.mechanisms.gradient import GradientPerturbation
-from tacit.mechanisms.individual import Individual
-from tacit.mechanisms.input_plan import InputPerturbation
-from tacit.mechanisms.local import DuchiSgd, LocalPerturbation
-from tacit.mechanisms.objective import ObjectivePerturbation
-from tacit.mechanisms.output import Output
-from tacit.mechanisms.samplers import Disjoint, Poisson, Subset
-from tacit.mechanisms.statistics import SufficientStatistics
-from tacit.mechanisms.svrg import Svrg
-from tacit.types import Budget, Calibration, Facts
+from tacit.types import Budget, Calibration, Facts, Site
 
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method(
-            name="objective",
-            mechanism=ObjectivePerturbation(),
-            paper="Kifer et al. 2012; Redberg et al. 2023",
-            about="Gaussian linear term in the objective, exact price; 'paper': Kifer et al.'s noise",
-            calibrations=("proven", "paper"),
-        ),
-        Method(
-            name="objective-chaudhuri-2011",
-            mechanism=ObjectivePerturbation("sphere"),
-            paper="Chaudhuri et al. 2011, Algorithm 2",
-            about="pure epsilon: Gamma-norm linear term",
-            calibrations=("proven", "paper"),
-        ),
-        Method(
-            name="statistics",
-            mechanism=SufficientStatistics(),
-            paper="Dwork et al. 2014; Wang 2018",
-            about="second and cross moments released once",
-        ),
-        Method(
-            name="gradient",
-            mechanism=GradientPerturbation(),
-            paper="Wang, Ye & Xu 2017",
-            about="noisy gradient descent over all records, exact price",
-        ),
-        Method(
-            name="dp-sgd",
-            mechanism=GradientPerturbation(Poisson(0.05)),
-            paper="Abadi et al. 2016",
-            about="Poisson-sampled batches, privacy loss distributions",
-        ),
-        Method(
-            name="ls-gradient",
-            mechanism=GradientPerturbation(smoothing=2.0),
-            paper="Wang et al. 2020, over all records",
-            about="noisy gradient descent with Laplacian smoothing, for columns in an order, such as pixels",
-        ),
-        Method(
-            name="dp-lssgd",
-            mechanism=GradientPerturbation(Poisson(0.05), smoothing=2.0, published="lssgd-2020"),
-            paper="Wang et al. 2020",
-            about="Poisson-sampled batches, noise, Laplacian smoothing; 'paper': Theorem 2's noise where it holds",
-            calibrations=("proven", "paper"),
-        ),
-        Method(
-            name="dp-sgd-subset",
-            mechanism=GradientPerturbation(Subset(256)),
-            paper="Abadi et al. 2016; Wang, Balle & Kasiviswanathan 2019",
-            about="batches without replacement, Renyi accounting (replace-one only)",
-        ),
-        Method(
-            name="song-2013",
-            mechanism=GradientPerturbation(Disjoint(), "sphere"),
-            paper="Song, Chaudhuri & Sarwate 2013",
-            about="pure epsilon: one pass over disjoint batches",
-        ),
-        Method(
-            name="bassily-2014",
-            mechanism=GradientPerturbation(
-                Poisson(0.01), steps=500, momentum=0.0, schedule="inverse-root", published="bassily-2014"
-            ),
-            paper="Bassily, Smith & Thakurta 2014",
-            about="sampled steps with 1/sqrt(t) sizes; 'paper': their noise, set for n^2 steps",
-            calibrations=("proven", "paper"),
-        ),
-        Method(
-            name="individual",
-            mechanism=Individual(),
-            paper="Feldman & Zrnic 2021; Smith & Thakurta 2022",
-            about="noisy gradient descent in which each record pays for its own gradients; quiet records stay longer",
-        ),
-        Method(
-            name="input",
-            mechanism=InputPerturbation(),
-            paper="Fukuchi, Tran & Sakuma 2017, repaired",
-            about="everyone perturbs their own record; the model is learned from sums (replace-one only)",
-            calibrations=("proven", "paper"),
-        ),
-        Method(
-            name="input-local",
-            mechanism=LocalPerturbation(),
-            paper="Feldman, McMillan & Talwar 2022",
-            about="noise on every x, randomised response on every y, shuffled; two classes (replace-one only)",
-        ),
-        Method(
-            name="local-duchi-2013",
-            mechanism=DuchiSgd(),
-            paper="Duchi, Jordan & Wainwright 2013",
-            about="pure epsilon: everyone sends one privatised gradient (replace-one only)",
-        ),
-        Method(
-            name="dp-svrg",
-            mechanism=Svrg(),
-            paper="Wang, Ye & Xu 2017",
-            about="noisy anchors and sampled, clipped differences",
-        ),
-        Method(
-            name="output",
-            mechanism=Output(),
-            paper="Chaudhuri et al. 2011, Gaussian",
-            about="Gaussian noise on the minimiser",
-        ),
-        Method(
-            name="output-chaudhuri-2011",
-            mechanism=Output(noise="sphere"),
-            paper="Chaudhuri et al. 2011, Algorithm 1",
-            about="pure epsilon: Gamma-norm noise on the minimiser",
-        ),
-        Method(
-            name="output-zhang-2017",
-            mechanism=Output("descent"),
-            paper="Zhang et al. 2017",
-            about="Gaussian noise on the end of a short descent; 'paper': classical noise",
-            calibrations=("proven", "paper"),
-        ),
-        Method(
-            name="output-wu-2017",
-            mechanism=Output("passes"),
-            paper="Wu et al. 2017, Algorithm 1",
-            about="Gaussian noise on permutation SGD, convex (replace-one only); 'paper': classical noise",
-            calibrations=("proven", "paper"),
-        ),
-        Method(
-            name="output-wu-2017-strong",
-            mechanism=Output("passes-strong"),
-            paper="Wu et al. 2017, Algorithm 2",
-            about="the same with a regulariser and falling steps (replace-one only)",
-            calibrations=("proven", "paper"),
-        ),
+_SITES: tuple[Site, ...] = ("objective", "gradient", "input", "output")
+
+
+def _gathered() -> dict[str, Method]:
+    """Every file of this folder lists its methods in METHODS, where it has any: a new one needs no line elsewhere."""
+    files = [entry.name for entry in iter_modules(mechanisms.__path__) if entry.name != "registry"]
+    found = [vars(import_module(f"tacit.mechanisms.{name}")).get("METHODS", ()) for name in files]
+    methods: list[Method] = sorted(
+        (one for some in found for one in some), key=lambda one: _SITES.index(one.mechanism.site)
     )
-}
-"""All central methods, each under the name that users, tables and guarantees call it by."""
+    return {method.name: method for method in methods}
+
+
+METHODS: dict[str, Method] = _gathered()
+"""All methods, each under the name that users, tables and guarantees call it by: by where their noise enters."""
 
 
 def choose_method(method: str | Mechanism, budget: Budget, facts: Facts, calibration: Calibration = "proven") -> Chosen:

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.linear.problem import Problem, rounding_slack
-from tacit.mechanisms.base import Plan
+from tacit.mechanisms.base import Method, Plan
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
@@ -202,3 +202,13 @@ class SufficientStatistics:
             strength=(regularization or 0.0) * facts.records / facts.radius**2,
             events=released(scale) if scale else (), theorem="statistics", assumptions=words,
         )  # fmt: skip
+
+
+METHODS = (
+    Method(
+        name="statistics",
+        mechanism=SufficientStatistics(),
+        paper="Dwork et al. 2014; Wang 2018",
+        about="second and cross moments released once",
+    ),
+)

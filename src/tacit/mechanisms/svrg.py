@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.mechanisms import defaults
-from tacit.mechanisms.base import Plan
+from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.samplers import Everyone, Poisson, Sampler
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity
@@ -109,3 +109,13 @@ class Svrg:
             inner_scale=multiplier * difference * root, largest=largest_weight(facts, narrow),
             events=released(multiplier) if multiplier else (), theorem="svrg", assumptions=words,
         )  # fmt: skip
+
+
+METHODS = (
+    Method(
+        name="dp-svrg",
+        mechanism=Svrg(),
+        paper="Wang, Ye & Xu 2017",
+        about="noisy anchors and sampled, clipped differences",
+    ),
+)
