@@ -113,7 +113,7 @@ def test_saving_needs_a_fitted_model_and_leaves_nothing_half_written(tmp_path: P
         save(LogisticRegression(), tmp_path / "model.json")
     with pytest.raises(FileNotFoundError):
         save(fitted("binary"), tmp_path / "absent" / "model.json")
-    with pytest.raises(ValueError, match="Expected one of"):
+    with pytest.raises(ValueError, match="Expected a fitted"):
         save(object(), tmp_path / "model.json")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
@@ -420,7 +420,7 @@ def test_a_million_million_sampled_steps_are_priced_at_once() -> None:
 
 
 def test_a_file_that_would_be_too_large_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.files.LARGEST", 100)
+    monkeypatch.setattr("tacit.files.models.LARGEST", 100)
     with pytest.raises(ValueError, match="at most"):
         save(fitted("binary"), tmp_path / "model.json")
     assert not list(tmp_path.iterdir())

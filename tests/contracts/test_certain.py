@@ -176,7 +176,7 @@ def test_descent_with_errors_stays_below_its_bound(condition, kind, rng):
         error = errors[kind]
         return gradient + size * error / max(np.linalg.norm(error), 1e-300)
 
-    centre = SimpleNamespace(problem=SimpleNamespace(regularization=1.0), weights=np.zeros((7, 1)), moved=moved)
+    centre = SimpleNamespace(problem=SimpleNamespace(strength=1.0), weights=np.zeros((7, 1)), moved=moved)
     first = np.linalg.norm(curves * least)
     for steps in (1, 10, 100, 1000):
         at, _ = _descend(centre, condition, -1.0, steps)
@@ -190,7 +190,7 @@ def test_the_steps_that_are_promised_suffice(rng):
     curves = np.geomspace(1.0, 1e4, 9)[:, None]
     least = rng.normal(size=(9, 1))
     centre = SimpleNamespace(
-        problem=SimpleNamespace(regularization=1.0), weights=np.zeros((9, 1)), moved=lambda s: curves * (s - least)
+        problem=SimpleNamespace(strength=1.0), weights=np.zeros((9, 1)), moved=lambda s: curves * (s - least)
     )
     goal = 1e-4 * np.linalg.norm(curves * least)
     promised = steps_bound(1e4, 1e-4)

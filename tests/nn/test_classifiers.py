@@ -13,7 +13,8 @@ from sklearn.base import clone
 from torch import nn
 
 from tacit import Guarantee, PrivacyError
-from tacit.files.networks import load, save
+from tacit.files import load as load_file
+from tacit.files import save
 from tacit.mechanisms import Chosen
 from tacit.nn import CNNClassifier, MLPClassifier, cifar_network, mlp_network, mnist_network
 from tacit.nn.train import NetworkDescent, NetworkLoss, clipped_sum
@@ -22,6 +23,10 @@ from tacit.privacy.guarantee import checksum
 from tacit.privacy.noise import choose
 from tacit.training import calibrate
 from tacit.types import Budget, Facts
+
+
+def load(path, **options):
+    return load_file(path, **options).model
 
 
 def blobs(rng, n=240, features=6):

@@ -10,10 +10,15 @@ from safetensors.numpy import load_file, save_file
 
 from tacit import PrivacyError
 from tacit.cli.main import main
+from tacit.files import load as load_model
+from tacit.files import save
 from tacit.files import tensors as network_file
-from tacit.files.networks import load, save
 from tacit.nn import MLPClassifier
 from tacit.privacy.guarantee import checksum
+
+
+def load(path, **options):
+    return load_model(path, **options).model
 
 
 def fitted(epsilon, **settings):

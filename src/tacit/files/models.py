@@ -150,15 +150,19 @@ def _of_one_fit(guarantee: Guarantee, record: Guarantee) -> bool:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a JSON value is of the type that an estimator declares for a setting; numbers as plain amounts."""
+    """Whether a JSON value is of the type that an estimator declares for a setting.
+
+    A number is an amount, and may be 0 where it may also be left out.
+    """
     if get_origin(hint) in (Union, types.UnionType):
-        return any(_fits(value, part) for part in get_args(hint))
+        none = value == 0 and type(value) in (int, float) and {float, type(None)} <= set(get_args(hint))
+        return none or any(_fits(value, part) for part in get_args(hint))
     if get_origin(hint) is Literal:
         return type(value) is str and value in get_args(hint)
     if get_origin(hint) is tuple:
         return isinstance(value, list) and len(value) == len(get_args(hint)) and floats(value).ndim == 1
     if hint is float:
-        return type(value) in (int, float) and (value == 0 or is_amount(abs(value)))
+        return is_amount(value)
     return type(value) is hint or (hint is type(None) and value is None)
 
 
