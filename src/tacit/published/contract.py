@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Protocol
 
-from tacit.checks import check_positive
+from tacit.checks import check_positive, refuse
 from tacit.linear.losses import LOSSES
 from tacit.mechanisms.base import Mechanism
 from tacit.privacy.events import Claimed, Event
@@ -80,4 +80,6 @@ def given(name: str, constant: float | None) -> float:
 
 def claims(budget: Budget, theorem: str) -> tuple[Event, ...]:
     """What the paper says is released; nothing where nothing is perturbed."""
+    if budget.delta == 0:
+        refuse("The published noise needs delta > 0.")
     return (Claimed(budget.epsilon, budget.delta, theorem),) if budget.private else ()

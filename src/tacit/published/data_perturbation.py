@@ -105,7 +105,7 @@ class PublishedInput:
         check_count("steps", self.steps)
         check(0 < self.batch <= 1, f"Expected 0 < batch={self.batch} <= 1.")
         check(self.condition in CONDITIONS, f"Expected condition={self.condition!r} to be one of {CONDITIONS}.")
-        check(budget.delta > 0, "The published noise needs delta > 0.")
+        claim = claims(budget, THEOREMS[self.paper])
         c = given("constant", self.constant)
         strong = LAMBDA if regularization is None else regularization
         check(0 <= self.domain < math.inf, f"Expected domain={self.domain} >= 0 and finite.")
@@ -123,5 +123,5 @@ class PublishedInput:
         return PublishedPlan(
             scale=scale, shared=self.shared, steps=self.steps, rate=min(self.rate, 1 / (facts.curvature + strong)),
             batch=self.batch, regularization=strong,
-            events=claims(budget, THEOREMS[self.paper]), theorem=self.paper, assumptions=words,
+            events=claim, theorem=self.paper, assumptions=words,
         )  # fmt: skip

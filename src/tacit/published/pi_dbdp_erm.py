@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check, check_positive
+from tacit.checks import check_positive
 from tacit.linear.problem import Problem
 from tacit.mechanisms.base import Plan
 from tacit.privacy.noise import Source
@@ -106,7 +106,7 @@ class PiDbdpErm:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> PiDbdpErmPlan:
         """Equation (15), but for 1/sqrt(w_t)."""
-        check(budget.delta > 0, "PI-DBDP-ERM needs delta > 0.")
+        claim = claims(budget, THEOREM)
         strong = check_positive("regularization", LAMBDA if regularization is None else regularization)
         rounds = max(1, (self.steps or facts.records) // self.local)
         scale = 0.0
@@ -117,5 +117,5 @@ class PiDbdpErm:
         return PiDbdpErmPlan(
             rounds=rounds, local=self.local, rate=self.step or 1 / (facts.curvature + strong), regularization=strong,
             scale=scale, epsilon=budget.epsilon, test=self.test,
-            events=claims(budget, THEOREM), theorem="pi-dbdp-erm", assumptions=words,
+            events=claim, theorem="pi-dbdp-erm", assumptions=words,
         )  # fmt: skip

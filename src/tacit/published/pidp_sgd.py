@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check, check_positive
+from tacit.checks import check_positive
 from tacit.influence.linear import error_bound
 from tacit.linear.problem import Problem
 from tacit.mechanisms.base import Plan
@@ -121,7 +121,7 @@ class PidpSgd:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> PidpSgdPlan:
         """Theorem 5's two noise scales and the thresholds of lines 9 and 10."""
-        check(budget.delta > 0, "PIDP-SGD needs delta > 0.")
+        claim = claims(budget, THEOREM)
         strong = check_positive("regularization", LAMBDA if regularization is None else regularization)
         n, lipschitz = facts.records, facts.gradient + strong * self.domain
         smooth, zeta = facts.curvature + strong, strong if self.zeta is None else self.zeta
@@ -142,5 +142,5 @@ class PidpSgd:
             scale=scale, contribution_scale=contribution,
             threshold=2 * self.domain * delta / -math.expm1(-first), ratio=-math.expm1(-2 * first),
             error=error_bound(n, lipschitz, smooth, third, zeta),
-            events=claims(budget, THEOREM), theorem="pidp-sgd", assumptions=words,
+            events=claim, theorem="pidp-sgd", assumptions=words,
         )  # fmt: skip
