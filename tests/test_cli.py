@@ -396,8 +396,8 @@ def test_weak_numbers_are_noted(
 
 @pytest.mark.parametrize(
     ("method", "how"),
-    [("input-kang-2020", "PublishedInput('input-kang-2020', constant=...)"),
-     ("dbdp-erm", "PublishedInput('dbdp-erm', constant=...)"), ("pi-dbdp-erm", "PiDbdpErm(constant=...)"),
+    [("input-kang-2020", "PublishedInput(constant=...)"),
+     ("dbdp-erm", "PublishedInput(paper='dbdp-erm', constant=...)"), ("pi-dbdp-erm", "PiDbdpErm(constant=...)"),
      ("pidp-sgd", "PidpSgd(constant=..., contribution_constant=...)")],
 )  # fmt: skip
 @pytest.mark.parametrize("calibration", ["paper", "proven"])

@@ -24,13 +24,13 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from papers.evidence.exact import shift_epsilon
-from papers.evidence.runs import SEED, Setting, count_runs, facts_of, problem_of
+from papers.evidence.runs import SEED, Setting, between, count_runs, facts_of, problem_of
 from papers.evidence.text import constant, constants, counted, number, table
 from tacit.linear.problem import Problem
 from tacit.privacy.accounting import gaussian_mu
 from tacit.privacy.noise import SeededSource
 from tacit.published.data_perturbation import PublishedInput, PublishedPlan
-from tacit.types import Budget, Solution
+from tacit.types import Budget
 
 CLAIM = Budget(1.0, 1e-4)
 STRONG = 1.0
@@ -44,7 +44,7 @@ SHARED = Setting(records=1000, steps=1, trials=1000, constants=(1.0, 1e6))
 
 def plan_of(records: int, c: float, *, steps: int = 1, shared: bool = False) -> PublishedPlan:
     """The mechanism that users run, at the study's constants: Delta = 1, radius 1, so G = 1 + 1 * 1 = 2."""
-    mechanism = PublishedInput("input-kang-2020", c, steps=steps, rate=RATE, shared=shared, domain=DOMAIN)
+    mechanism = PublishedInput("input-kang-2020", constant=c, steps=steps, rate=RATE, shared=shared, domain=DOMAIN)
     return mechanism.calibrate(CLAIM, facts_of(records, 1), STRONG, "paper")
 
 
@@ -104,17 +104,12 @@ def run(setting: Setting, *, shared: bool, seed: int, share: float = 1.0) -> lis
     n, found = setting.records, []
     for c in setting.constants:
         plan = plan_of(n, c, steps=setting.steps, shared=shared)
-        place = (
-            0.5 * plan.rate
-        )  # what the first data set gives where the noise cancels; the second gives (1 - 2/n) of it
+        # What the first data set gives where the noise cancels; the second gives (1 - 2/n) of it.
+        place = 0.5 * plan.rate
         width = 1e-9 * place
         low, high = (place - width, place + width) if shared else (threshold(plan, n, seed), math.inf)
-
-        def event(solution: Solution, low: float = low, high: float = high) -> bool:
-            return low < float(solution.weights[0, 0]) < high
-
         counts = count_runs(
-            plan, problem_of_side(n, 1.0), problem_of_side(n, -1.0), event, trials=setting.part(share),
+            plan, problem_of_side(n, 1.0), problem_of_side(n, -1.0), between(low, high), trials=setting.part(share),
             delta=CLAIM.delta, seed=seed,
         )  # fmt: skip
         found.append({"noise": "one for all" if shared else "own", "n": n, "T": setting.steps, "c": c, **counts})

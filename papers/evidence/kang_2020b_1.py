@@ -26,10 +26,10 @@ from scipy.special import expit
 from scipy.stats import hypergeom
 
 from papers.evidence.exact import mixture_epsilon
-from papers.evidence.runs import SEED, Setting, count_runs, facts_of, one_at_the_edge
+from papers.evidence.runs import SEED, Setting, between, count_runs, facts_of, one_at_the_edge
 from papers.evidence.text import constant, constants, counted, number, table
 from tacit.published.data_perturbation import PublishedInput, PublishedPlan
-from tacit.types import Budget, Solution
+from tacit.types import Budget
 
 DELTA = 1e-4
 BATCH = 300
@@ -43,7 +43,7 @@ SHARED = Setting(records=400, steps=1, trials=10_000, constants=(1.0, 1e6))
 
 def plan_of(batch: int, c: float, delta: float, *, shared: bool = False) -> PublishedPlan:
     """The mechanism that users run: n = batch^2 records, one step, claimed (1, delta)."""
-    mechanism = PublishedInput("dbdp-erm", c, steps=1, batch=1 / batch, shared=shared)
+    mechanism = PublishedInput("dbdp-erm", constant=c, steps=1, batch=1 / batch, shared=shared)
     return mechanism.calibrate(Budget(1.0, delta), facts_of(batch**2, 1), 0.0, "paper")
 
 
@@ -111,13 +111,9 @@ def run(setting: Setting, *, shared: bool, seed: int, share: float = 1.0) -> lis
         place = plan.rate / (2 * batch)
         deviation = place * plan.scale * math.sqrt(batch)  # of the noise on theta
         low, high = (place * (1 - 1e-9), place * (1 + 1e-9)) if shared else (4 * deviation, math.inf)
-
-        def event(solution: Solution, low: float = low, high: float = high) -> bool:
-            return low < float(solution.weights[0, 0]) < high
-
         counts = count_runs(
-            plan, one_at_the_edge(n, 1.0), one_at_the_edge(n, -1.0), event, trials=setting.part(share), delta=DELTA,
-            seed=seed,
+            plan, one_at_the_edge(n, 1.0), one_at_the_edge(n, -1.0), between(low, high), trials=setting.part(share),
+            delta=DELTA, seed=seed,
         )  # fmt: skip
         found.append({"noise": "one for all" if shared else "own", "n": n, "batch": batch, "c": c, **counts})
     return found

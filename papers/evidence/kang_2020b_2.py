@@ -25,10 +25,10 @@ from typing import Any, Literal
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from papers.evidence.runs import SEED, Setting, count_runs, facts_of, lone_record
+from papers.evidence.runs import SEED, Setting, count_runs, facts_of, lone_record, second_positive
 from papers.evidence.text import constant, constants, counted, table
-from tacit.published.heterogeneous import PiDbdpErm, PiDbdpErmPlan
-from tacit.types import Budget, Solution
+from tacit.published.pi_dbdp_erm import PiDbdpErm, PiDbdpErmPlan
+from tacit.types import Budget
 
 CLAIM = Budget(1.0, 1e-4)
 STRONG = 0.1
@@ -47,7 +47,7 @@ def plan_of(
     records: int, c: float, *, steps: int, rate: float, test: Literal["norm", "elements"] = "norm"
 ) -> PiDbdpErmPlan:
     """The mechanism that users run."""
-    mechanism = PiDbdpErm(c, steps, LOCAL, rate, test)
+    mechanism = PiDbdpErm(constant=c, steps=steps, local=LOCAL, step=rate, test=test)
     return mechanism.calibrate(CLAIM, facts_of(records, 2), STRONG, "paper")
 
 
@@ -86,11 +86,6 @@ def exact() -> list[dict[str, Any]]:
     ]
 
 
-def positive(solution: Solution) -> bool:
-    """The event: the weight in the last record's direction is positive."""
-    return float(solution.weights[1, 0]) > 0
-
-
 def run(
     setting: Setting, rate: float, test: Literal["norm", "elements"], *, seed: int, share: float = 1.0
 ) -> list[dict[str, Any]]:
@@ -99,8 +94,8 @@ def run(
     for c in setting.constants:
         plan = plan_of(n, c, steps=setting.steps, rate=rate, test=test)
         counts = count_runs(
-            plan, lone_record(n, 1.0), lone_record(n, -1.0), positive, trials=setting.part(share), delta=CLAIM.delta,
-            seed=seed,
+            plan, lone_record(n, 1.0), lone_record(n, -1.0), second_positive, trials=setting.part(share),
+            delta=CLAIM.delta, seed=seed,
         )  # fmt: skip
         kept = (1 - rate * STRONG) ** setting.steps
         found.append({"test": test, "n": n, "T": setting.steps, "rate": rate, "kept": kept, "c": c, **counts})

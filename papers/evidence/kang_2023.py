@@ -27,10 +27,10 @@ from typing import Any
 
 from scipy.special import ndtr
 
-from papers.evidence.runs import SEED, Setting, count_runs, facts_of, lone_record
+from papers.evidence.runs import SEED, Setting, count_runs, facts_of, lone_record, second_positive
 from papers.evidence.text import constant, constants, counted, number, table
-from tacit.published.heterogeneous import PidpSgd, PidpSgdPlan
-from tacit.types import Budget, Solution
+from tacit.published.pidp_sgd import PidpSgd, PidpSgdPlan
+from tacit.types import Budget
 
 EPSILON = 1.0
 STRONG = 1.0
@@ -46,7 +46,7 @@ RUNS_DELTA = 0.01
 
 def plan_of(records: int, other: float, delta: float, steps: int, c: float = CONSTANT) -> PidpSgdPlan:
     """The mechanism that users run: zeta = lambda = 1, r = 1, so G = 1 + lambda r = 2; eps_1 = 3/4; ``other`` is c'."""
-    mechanism = PidpSgd(c, other, rounds=1, local=steps, step=STEP, domain=DOMAIN)
+    mechanism = PidpSgd(constant=c, contribution_constant=other, rounds=1, local=steps, step=STEP, domain=DOMAIN)
     return mechanism.calibrate(Budget(EPSILON, delta), facts_of(records, 2), STRONG, "paper")
 
 
@@ -102,18 +102,13 @@ def exact() -> dict[str, Any]:
     return {"n": n, "contribution_constant": other, "delta": RUNS_DELTA, "bounds": bounds, "first_false": firsts}
 
 
-def positive(solution: Solution) -> bool:
-    """The event: the weight in the last record's direction is positive."""
-    return float(solution.weights[1, 0]) > 0
-
-
 def run(setting: Setting, delta: float, *, seed: int, share: float = 1.0) -> list[dict[str, Any]]:
     """Count runs of the event; the setting's constants are c'."""
     n, found = setting.records, []
     for other in setting.constants:
         plan = plan_of(n, other, delta, setting.steps)
         counts = count_runs(
-            plan, lone_record(n, 1.0), lone_record(n, -1.0), positive, trials=setting.part(share), delta=delta,
+            plan, lone_record(n, 1.0), lone_record(n, -1.0), second_positive, trials=setting.part(share), delta=delta,
             seed=seed,
         )  # fmt: skip
         found.append({"n": n, "T": setting.steps, "c": CONSTANT, "contribution_constant": other, **counts})
@@ -150,7 +145,7 @@ def listed() -> list[dict[str, Any]]:
         constant("threshold", plan.threshold, "lines 9 and 10: 2r e^ε₁ δ₁/(e^ε₁ − 1)"),
         constant("share of it", plan.ratio, "line 10: log(t/(t − |c|)) ≤ 2ε₁ is |c| ≤ (1 − e^(−2ε₁)) t"),
         constant("θ̃", 0.0, "Algorithm 1, line 2, where it is not defined: a start without data"),
-        constant("α", plan.step, "Algorithm 1 leaves it open; the event does not depend on it"),
+        constant("α", plan.rate, "Algorithm 1 leaves it open; the event does not depend on it"),
     ]  # fmt: skip
 
 

@@ -86,6 +86,16 @@ def one_at_the_edge(records: int, side: float) -> Problem:
     return problem_of(rows, labels)
 
 
+def between(low: float, high: float) -> Callable[[Solution], bool]:
+    """The event: the only weight is between two numbers."""
+    return lambda solution: low < float(solution.weights[0, 0]) < high
+
+
+def second_positive(solution: Solution) -> bool:
+    """The event: the weight in the lone record's direction is positive."""
+    return float(solution.weights[1, 0]) > 0
+
+
 def count_runs(
     plan: Plan, first: Problem, second: Problem, event: Callable[[Solution], bool], *, trials: int, delta: float,
     seed: int = SEED,

@@ -86,7 +86,7 @@ def network(label: str, method: str, *, choices: Mapping[str, Sequence[Any]] | N
     def candidate(settings: Mapping[str, Any]) -> Candidate:
         def make(epsilon: float, delta: float | None, seed: int, shape: Shape) -> Any:
             from tacit.nn import MLPClassifier
-            from tacit.published.networks import PublishedMLPClassifier
+            from tacit.published import PublishedMLPClassifier
 
             asked = {name: v(shape[0]) if callable(v) else v for name, v in {**fixed, **settings}.items()}
             shared: dict[str, Any] = {"delta": delta, "classes": [0, 1], "random_state": seed}

@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from papers import evidence
 from papers.evidence import STUDIES, kang_2020a, kang_2020b_1, kang_2020b_2, kang_2023, load, markdown, runs
 from papers.evidence.exact import mixture_delta, mixture_epsilon, shift_epsilon
 from papers.evidence.runs import Setting
 from tacit import LogisticRegression
-from tacit.audit import evidence
 from tacit.audit.intervals import clopper_pearson
 from tacit.privacy.noise import SeededSource
 from tacit.published import PiDbdpErm, PidpSgd, PublishedInput
@@ -133,12 +133,12 @@ def test_how_often_pidp_sgd_is_noisy():
     [
         (PublishedInput(constant=8.0, steps=10, rate=0.1, domain=1.0), kang_2020a.plan_of(100, 8.0, steps=10),
          kang_2020a.problem_of_side(100, 1.0), 1.0, 1e-4),
-        (PublishedInput("dbdp-erm", 2.0, steps=1, batch=0.1), kang_2020b_1.plan_of(10, 2.0, 1e-4),
+        (PublishedInput("dbdp-erm", constant=2.0, steps=1, batch=0.1), kang_2020b_1.plan_of(10, 2.0, 1e-4),
          runs.one_at_the_edge(100, 1.0), 0.0, 1e-4),
-        (PiDbdpErm(8.0, 400, 10, 0.05), kang_2020b_2.plan_of(20, 8.0, steps=400, rate=0.05),
+        (PiDbdpErm(constant=8.0, steps=400, local=10, step=0.05), kang_2020b_2.plan_of(20, 8.0, steps=400, rate=0.05),
          runs.lone_record(20, 1.0), 0.1, 1e-4),
-        (PidpSgd(8.0, 2.0, 1, 500, 1e-3, domain=1.0), kang_2023.plan_of(1000, 2.0, 0.1, 500),
-         runs.lone_record(1000, 1.0), 1.0, 0.1),
+        (PidpSgd(constant=8.0, contribution_constant=2.0, rounds=1, local=500, step=1e-3, domain=1.0),
+         kang_2023.plan_of(1000, 2.0, 0.1, 500), runs.lone_record(1000, 1.0), 1.0, 0.1),
     ],
     ids=["2020a", "2020b-1", "2020b-2", "2023"],
 )  # fmt: skip
@@ -189,7 +189,7 @@ def test_the_table_of_pidp_sgd_lists_every_constant():
     assert {name: k[name] for name in computed} == pytest.approx(computed)
     used = [plan.scale, plan.contribution_scale, plan.error, plan.threshold, plan.ratio]
     assert used == pytest.approx(list(computed.values()))
-    assert (plan.step, plan.rounds, plan.local, plan.strength) == (k["α"], k["R"], k["T"], k["λ"])
+    assert (plan.rate, plan.rounds, plan.local, plan.regularization) == (k["α"], k["R"], k["T"], k["λ"])
     assert k["ε"] == k["ε₁"] + k["ε₂"]
     assert k["δ"] == k["δ₁"] + k["δ₂"]
     tail = stats.norm(
@@ -244,7 +244,7 @@ def test_neighbours_differ_in_the_features_of_one_record(pair):
 def test_iterates_stay_in_the_parameter_space():
     """Without noise a step is a mean of theta and a point of norm at most 1/lambda = 1 = r."""
     plan = kang_2023.plan_of(500, 1.0, 0.1, 2000)
-    assert plan.step * plan.strength <= 1
+    assert plan.rate * plan.regularization <= 1
     solution = plan.run(runs.lone_record(500, 1.0), SeededSource(8))
     assert np.linalg.norm(solution.weights) <= 1
 

@@ -37,8 +37,8 @@ OBJECTS = [
     Output(), Output("descent"), Output("passes"), Output(noise="sphere"), ObjectivePerturbation(),
     ObjectivePerturbation("sphere"), GradientPerturbation(steps=3), GradientPerturbation(Everyone(), "sphere", steps=1),
     GradientPerturbation(Disjoint()), GradientPerturbation(Disjoint(), "sphere"), LocalPerturbation(shuffle=False),
-    GradientPerturbation(Subset(9), steps=2), PidpSgd(1.0, 1.0), PiDbdpErm(1.0), PublishedInput("dbdp-erm", 1.0),
-    PublishedInput("input-kang-2020", 1.0),
+    GradientPerturbation(Subset(9), steps=2), PidpSgd(constant=1.0, contribution_constant=1.0),
+    PiDbdpErm(constant=1.0), PublishedInput("dbdp-erm", constant=1.0), PublishedInput("input-kang-2020", constant=1.0),
 ]  # fmt: skip
 """Mechanisms as users pass them, with settings that no name has."""
 

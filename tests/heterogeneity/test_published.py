@@ -1,6 +1,9 @@
-"""PIDP-SGD and PI-DBDP-ERM as published: line by line, refuted, loud. Why they are false: tests/audit/test_evidence."""
+"""Published algorithms: line by line, refuted, loud, declared. Why they are false: tests/audit/test_evidence."""
 
 import math
+import subprocess
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +15,12 @@ from tacit.mechanisms import METHODS
 from tacit.privacy import accounting
 from tacit.privacy.events import Claimed, from_dict, to_dict
 from tacit.privacy.noise import SeededSource
-from tacit.published import PUBLISHED, PiDbdpErm, PidpSgd
-from tacit.published.heterogeneous import _passed_on
+from tacit.privacy.theorems import THEOREMS
+from tacit.published import PUBLISHED, PiDbdpErm, PidpSgd, PublishedInput
+from tacit.published.models import LinearModel
 from tacit.types import Budget
 
-MECHANISMS = [PidpSgd(1.0, 1.0, local=20), PiDbdpErm(1.0, steps=100)]
+MECHANISMS = [PidpSgd(constant=1.0, contribution_constant=1.0, local=20), PiDbdpErm(constant=1.0, steps=100)]
 
 
 def data(rng, n=200, d=3):
@@ -40,15 +44,65 @@ def test_refuted_and_loud(mechanism, rng):
     assert spent([guarantee], delta=0.1) == math.inf
 
 
-@pytest.mark.parametrize("name", ["pidp-sgd", "pi-dbdp-erm"])
-def test_refusals_by_name(name, rng):
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_no_name_only_objects_and_never_without_their_constants(name, rng):
     X, y = data(rng)
-    assert name in PUBLISHED
-    assert name not in METHODS
-    with pytest.raises(PrivacyError, match="individual"):
-        LogisticRegression(1.0, method=name).fit(X, y)
-    with pytest.raises(PrivacyError, match="constant"):
+    method = PUBLISHED[name]
+    with pytest.raises(ValueError, match=r"objects of tacit\.published"):
         LogisticRegression(1.0, method=name, calibration="paper").fit(X, y)
+    with pytest.raises(PrivacyError, match=f"no proof that holds. Use method='{method.proven_form}'"):
+        LogisticRegression(1.0, method=method.mechanism).fit(X, y)
+    ones = dict.fromkeys(method.open_constants, 1.0)
+    for constant in method.open_constants:
+        lacking = replace(method.mechanism, **{**ones, constant: None})
+        with pytest.raises(PrivacyError, match=f"Pass {constant}=...[.]"):
+            LogisticRegression(1.0, method=lacking, calibration="paper").fit(X, y)
+        with pytest.raises(ValueError, match=f"Expected {constant}"):
+            lacking.calibrate(Budget(1.0, 1e-3), problem_of(X, 2.0 * y - 1, Logistic()).facts, 0.1, "paper")
+    with pytest.warns(RefutedWarning, match="REFUTED"):
+        LogisticRegression(1.0, method=replace(method.mechanism, **ones), calibration="paper").fit(X, y)
+
+
+def test_what_the_registry_declares():
+    """Every method has a theorem of its name that is not proven, a proven form, and a call that Python reads."""
+    names = {"PidpSgd": PidpSgd, "PiDbdpErm": PiDbdpErm, "PublishedInput": PublishedInput}
+    for name, method in PUBLISHED.items():
+        assert method.name == name
+        assert name not in METHODS
+        assert THEOREMS[name].status == "refuted"
+        assert method.proven_form in METHODS
+        ones = dict.fromkeys(method.open_constants, 1.0)
+        assert eval(method.call.replace("...", "1.0"), names) == replace(method.mechanism, **ones)
+
+
+def test_the_perceptron_is_loaded_when_asked_for_and_says_what_it_needs():
+    code = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ImportError("no module named torch")
+
+sys.meta_path.insert(0, Missing())
+from tacit.published import *
+assert PidpSgd
+import tacit.published
+assert "PublishedMLPClassifier" in dir(tacit.published)
+tacit.published.PublishedMLPClassifier
+"""
+    found = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert found.returncode == 1
+    assert "PublishedMLPClassifier needs PyTorch. Install it with: pip install 'tacit[torch]'" in found.stderr
+    with pytest.raises(ImportError, match="Nothing"):
+        from tacit.published import Nothing  # noqa: F401
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+def test_without_a_budget_no_step_is_noisy(mechanism, rng):
+    X, y = data(rng)
+    settings = {"calibration": "paper", "fit_intercept": False, "regularization": 0.01, "random_state": 0}
+    assert LogisticRegression(math.inf, method=mechanism, **settings).fit(X, y).noiseless_ == 1.0
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
@@ -78,7 +132,9 @@ def test_pidp_sgd_against_its_own_lines(rng):
     """Theorem 5's scales and the two tests of lines 9 and 10, written again from the paper."""
     facts = problem_of(*data(rng), Logistic()).facts
     epsilon, delta, c, c2, r, lam, rounds, local = 1.2, 0.02, 0.7, 0.3, 5.0, 0.05, 4, 30
-    plan = PidpSgd(c, c2, rounds, local, domain=r).calibrate(Budget(epsilon, delta), facts, lam, "paper")
+    plan = PidpSgd(constant=c, contribution_constant=c2, rounds=rounds, local=local, domain=r).calibrate(
+        Budget(epsilon, delta), facts, lam, "paper"
+    )
     e1, e2, d1, d2, n, G = 0.9, 0.3, 0.01, 0.01, 200, 1 + lam * r
     assert plan.scale == pytest.approx(c * G * math.sqrt(120 * math.log(1 / d1)) / (n * e1))
     assert plan.contribution_scale == pytest.approx(c2 * G * 4 * math.sqrt(math.log(1.25 * 4 / d2)) / (n * lam * e2))
@@ -102,7 +158,9 @@ def test_how_noise_on_a_record_is_passed_on(intercept, rng):
             return problem.loss.slope((row @ w)[None], y[None])[0, 0] * row
 
         columns = [(gradient(x + h) - gradient(x - h)) / 2e-6 for h in 1e-6 * np.eye(len(x))[:3]]
-        assert _passed_on(problem, x, y, w, 3) == pytest.approx(np.linalg.norm(np.array(columns).T, 2), rel=1e-5)
+        model = LinearModel(problem, 0.1)
+        model.weights[:] = w
+        assert model.passed_on(x, y) == pytest.approx(np.linalg.norm(np.array(columns).T, 2), rel=1e-5)
 
 
 def test_the_printed_norm_never_lets_a_record_pass_at_small_epsilon(rng):
@@ -110,7 +168,7 @@ def test_the_printed_norm_never_lets_a_record_pass_at_small_epsilon(rng):
     X, y = data(rng, 300, 12)
     problem = problem_of(X, 2.0 * y - 1, Logistic(), intercept=0.5)
     fractions = [
-        PiDbdpErm(1.0, steps=200, test=test)
+        PiDbdpErm(constant=1.0, steps=200, test=test)
         .calibrate(Budget(1.0, 1e-3), problem.facts, 0.05, "paper")
         .run(problem, SeededSource(0))
         .extras["noiseless"]

@@ -198,9 +198,9 @@ def test_duchi_learns_and_is_pure():
 def test_published_input_needs_its_constant_and_warns():
     X, y = blobs(300)
     with pytest.raises(PrivacyError, match="no proof"):
-        LogisticRegression(1.0, method="input-kang-2020").fit(X, y)
+        LogisticRegression(1.0, method=PublishedInput()).fit(X, y)
     with pytest.raises(PrivacyError, match="constant"):
-        LogisticRegression(1.0, method="input-kang-2020", calibration="paper").fit(X, y)
+        LogisticRegression(1.0, method=PublishedInput(), calibration="paper").fit(X, y)
     with pytest.warns(RefutedWarning, match="REFUTED"):
         model = LogisticRegression(1.0, delta=1e-4, method=PublishedInput(constant=1.0), calibration="paper").fit(X, y)
     assert model.guarantee_.status == "refuted"

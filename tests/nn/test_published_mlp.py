@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,13 +15,13 @@ from torch.nn.utils import parameters_to_vector
 
 from tacit import Guarantee, PrivacyError, RefutedWarning, spent
 from tacit.influence.network import NetworkInfluence
-from tacit.nn import MLPClassifier, PublishedMLPClassifier, mlp_network
+from tacit.nn import MLPClassifier, mlp_network
 from tacit.nn.train import NetworkLoss
 from tacit.privacy.noise import SeededSource
-from tacit.published import PidpSgd, runs
-from tacit.published.curvature import InverseHessian
+from tacit.published import PidpSgd, PublishedMLPClassifier
+from tacit.published.curvature import InverseHessian, largest
 from tacit.published.networks import METHODS
-from tacit.published.perceptron import Perceptron
+from tacit.published.perceptron import Perceptron, Settings
 from tacit.types import Budget, Facts
 
 ALARM = 1e-6
@@ -66,12 +67,15 @@ def check_scale(noise, scale):
 
 
 # --- the perceptron -------------------------------------------------------------------------------------------------
-def perceptron(activation, classes=2):
+NOTHING = np.zeros((0, 6)), np.zeros(0, dtype=np.int64)
+
+
+def perceptron(activation, classes=2, records=NOTHING, **settings):
     network = mlp_network(6, classes, 5, activation)
     with torch.no_grad():
         for weight in network.parameters():
             weight.mul_(2.5)
-    return Perceptron(network, activation)
+    return Perceptron(network, *records, Settings(activation=activation, **settings))
 
 
 def loss_of(model):
@@ -91,15 +95,15 @@ def joined(parts, width=None):
 @pytest.mark.parametrize("activation", ["tanh", "relu", "elu"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_derivatives_equal_autograd(activation, classes, rng):
-    model = perceptron(activation, classes)
-    loss, weights = loss_of(model)
     x, y = rng.normal(size=(8, 6)), rng.integers(0, classes, size=8)
+    model = perceptron(activation, classes, (x, y), regularization=0.1)
+    loss, weights = loss_of(model)
     pairs = list(zip(torch.from_numpy(x), torch.from_numpy(y), strict=True))
     rows = np.stack([joined(grad(loss)(weights, *pair)) for pair in pairs]) + 0.1 * model.flat
-    assert model.gradients(x, y, 0.1) == pytest.approx(rows, abs=1e-12)
-    assert model.gradient(x, y, 0.1) == pytest.approx(rows.mean(axis=0), abs=1e-12)
+    assert model.gradients(slice(None)) == pytest.approx(rows, abs=1e-12)
+    assert model.mean_gradient(model.passes(x, y), x) == pytest.approx(rows.mean(axis=0), abs=1e-12)
     before, noise = model.flat.copy(), rng.normal(size=model.flat.shape)
-    model.step(x, y, 0.5, 0.1, noise)
+    model.step(x, y, 0.5, noise)
     assert model.flat == pytest.approx(before - 0.5 * (rows.mean(axis=0) + noise), abs=1e-12)
     assert np.array_equal(parameters_to_vector(model.filled().parameters()).detach().numpy(), model.flat)
 
@@ -113,7 +117,7 @@ def test_how_noise_on_a_record_is_passed_on(activation, classes, rng):
     for x in rng.normal(size=(10, 6)):
         mixed = joined(jacrev(grad(loss), argnums=1)(weights, torch.from_numpy(x), torch.tensor(1)), 6)
         norm = float(np.linalg.norm(mixed, 2))
-        found = model.passed_on(x, 1)
+        found = model.passed_on(x, np.array([1]))
         assert found <= max(norm, 1e-12) * (1 + 1e-9)
         assert found == pytest.approx(norm, rel=2e-3, abs=1e-11)
 
@@ -125,38 +129,62 @@ def cross_entropies(scores, labels):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own
 @pytest.mark.parametrize("activation", ["tanh", "relu", "elu"])
 def test_hessian_products_equal_those_of_influence_functions(activation, rng):
-    model = perceptron(activation, 3)
-    x, y, v = rng.normal(size=(20, 6)), rng.integers(0, 3, size=20), rng.normal(size=model.flat.shape)
+    x, y = rng.normal(size=(20, 6)), rng.integers(0, 3, size=20)
+    model = perceptron(activation, 3, (x, y))
+    v = rng.normal(size=model.flat.shape)
     other = NetworkInfluence(model.network, cross_entropies, torch.from_numpy(x), torch.from_numpy(y), damping=0.0)
     names = [name for name, _ in model.network.named_parameters()]
     image = other.times({n: torch.from_numpy(part.copy()) for n, part in zip(names, model.layers(v), strict=True)})
-    assert model.hessian(x, y)(v) == pytest.approx(joined(image), abs=1e-12)
+    assert model.hessian(slice(None))(v) == pytest.approx(joined(image), abs=1e-12)
 
 
 def test_the_inverse_is_exact_with_all_directions_and_improves_with_their_number(rng):
     """Against the dense Hessian, its negative curvatures taken as flat."""
-    model = perceptron("tanh")
-    X, y = rng.normal(size=(60, 6)), rng.integers(0, 2, size=60)
-    size = len(model.flat)
-    dense = np.stack([model.hessian(X, y)(row) for row in np.eye(size)])
+    model = perceptron("tanh", 2, (rng.normal(size=(60, 6)), rng.integers(0, 2, size=60)), regularization=0.0)
+    size, times = len(model.flat), model.hessian(slice(None))
+    dense = np.stack([times(row) for row in np.eye(size)])
     assert dense == pytest.approx(dense.T, abs=1e-12)
     values, vectors = np.linalg.eigh(dense)
     assert values[0] < 0
-    rows = model.gradients(X[:5], y[:5], 0.0)
+    rows = model.gradients(slice(5))
     exact = (rows @ vectors / (np.maximum(values, 0.0) + 0.02)) @ vectors.T
     errors = []
     for rank in (size, 30, 10):
-        inverse = InverseHessian.of(model.hessian(X, y), rng.normal(size=size), rank, 0.02)
+        inverse = InverseHessian.of(times, rng.normal(size=size), rank, 0.02)
         errors.append(np.abs(inverse.times(rows) - exact).max() / np.abs(exact).max())
     assert errors[0] < 1e-8
     assert errors[0] < errors[1] < errors[2]
 
 
+def krylov(times, start, steps):
+    """Lanczos' method written again, every direction made orthogonal to all earlier ones: Ritz values and vectors."""
+    basis = np.zeros((len(start), steps))
+    for k in range(steps):
+        for _ in range(2):
+            start = start - basis @ (basis.T @ start)
+        basis[:, k] = start / np.linalg.norm(start)
+        start = times(basis[:, k])
+    values, turns = np.linalg.eigh(basis.T @ np.stack([times(column) for column in basis.T], axis=1))
+    return values, basis @ turns
+
+
+@pytest.mark.parametrize("rank", [1, 5, 20])
+def test_the_curvatures_are_those_of_one_krylov_space(rank, rng):
+    """The space of ``rank + 1`` products, which begins at H times the start."""
+    model = perceptron("tanh", 3, (rng.normal(size=(60, 6)), rng.integers(0, 3, size=60)))
+    times = model.hessian(slice(None))
+    start = rng.normal(size=model.flat.shape)
+    values, vectors = largest(times, start, rank)
+    again, directions = (part[..., -rank:] for part in krylov(times, times(start), rank + 1))
+    assert values == pytest.approx(again, abs=1e-10)
+    assert np.abs((vectors * directions).sum(axis=0)) == pytest.approx(np.ones(rank), abs=1e-8)
+    assert np.array_equal(largest(times, start, rank)[1], vectors)
+
+
 def test_pretraining_finds_a_point_without_slope(rng):
-    model = perceptron("tanh")
-    X, y = blobs(rng, features=6)
-    model.minimise(X, y, 0.01, 500)
-    assert np.linalg.norm(model.gradient(X, y, 0.01)) < 1e-3
+    model = perceptron("tanh", 2, blobs(rng, features=6), regularization=0.01, pretraining=500)
+    model.minimise()
+    assert np.linalg.norm(model.gradients(slice(None)).mean(axis=0)) < 1e-3
 
 
 # --- the noise, as printed ------------------------------------------------------------------------------------------
@@ -209,7 +237,7 @@ def test_noise_of_pi_dbdp_erm(rng):
     (moved,) = np.nonzero((rows != X).any(axis=1))
     assert 4 <= len(moved) <= 8
     assert model.noiseless_ == 0.0
-    loss, weights = loss_of(Perceptron(model.network_, "tanh"))
+    loss, weights = loss_of(Perceptron(model.network_, X, y, Settings()))
     points = [(torch.from_numpy(X[i]), torch.tensor(y[i])) for i in moved]
     w = [np.linalg.norm(joined(jacrev(grad(loss), argnums=1)(weights, *point), 600), 2) for point in points]
     check_scale((rows - X)[moved] * np.sqrt(w)[:, None], math.sqrt(8 * math.log(1e3)) / (50 * 0.5))
@@ -226,14 +254,14 @@ def test_steps_without_noise_are_plain_steps(rng):
     assert np.array_equal(flat(claimed), flat(plain))
 
 
-def test_blocks_do_not_change_a_decision(rng, monkeypatch):
+def test_blocks_do_not_change_a_decision(rng):
     facts = Facts(100, 50, 1, 1.0, NetworkLoss(1.0, 10.0))
-    plan = PidpSgd(1.0, 0.0, local=10).calibrate(Budget(1.0, 0.02), facts, 0.01, "paper")
+    mechanism = PidpSgd(constant=1.0, contribution_constant=1.0, local=10)
+    plan = replace(mechanism.calibrate(Budget(1.0, 0.02), facts, 0.01, "paper"), contribution_scale=0.0)
     own = 0.5 * plan.ratio * plan.threshold * rng.uniform(-1.0, 1.0, size=(30, 50))
     own[::3, 47] = plan.threshold
-    whole = runs._small(own, plan, SeededSource(1))
-    monkeypatch.setattr("tacit.published.runs.BLOCK", 7)
-    assert np.array_equal(runs._small(own, plan, SeededSource(1)), whole)
+    whole = plan.small(own, SeededSource(1), 50)
+    assert np.array_equal(plan.small(own, SeededSource(1), 7), whole)
     assert np.array_equal(whole, np.arange(30) % 3 != 0)
 
 
@@ -343,6 +371,8 @@ def test_what_is_refused(method, settings, message, rng):
         ({"step": 0.0}, "Expected step"),
         ({"lipschitz": -1.0}, "Expected lipschitz"),
         ({"damping": -1.0}, "Expected damping"),
+        ({"rank": 0}, "Expected rank"),
+        ({"pretraining": 1.5}, "Expected pretraining"),
         ({"rounds": 0}, "Expected rounds"),
         ({"bounds": (1.0, 0.0)}, "Expected bounds"),
         ({"epsilon": 0.0}, "Expected epsilon"),

@@ -24,6 +24,7 @@ from tacit.cli import protocol as protocol_commands
 from tacit.data import tables
 from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED
 from tacit.report import catalogue as survey
 from tacit.report import demo
@@ -262,11 +263,10 @@ def _estimator(options: argparse.Namespace, target: Target) -> Any:
 def _refuse_published(name: str) -> Never:
     """Methods of papers that leave a constant open are objects which take it; no option of the command line does."""
     entry = PUBLISHED[name]
-    open_words = [f"{word}=..." for word in vars(entry.mechanism) if "constant" in word]
-    words = ", ".join([*([repr(name)] if hasattr(entry.mechanism, "paper") else []), *open_words])
     refuse(
         f"The noise of {name!r} has a constant that the paper leaves open, so it runs from Python only, as an object: "
-        f"method={type(entry.mechanism).__name__}({words}), calibration='paper'. {entry.about}."
+        f"method={entry.call}, calibration='paper'. {THEOREMS[name].status.upper()}: {entry.about}; proven form: "
+        f"{entry.proven_form!r}."
     )
 
 

@@ -1,14 +1,16 @@
 """Three papers' algorithms for a perceptron, as published. **Refuted**: kept to reproduce the papers and to audit them.
 
-The noise is that of :class:`tacit.published.PublishedInput`, :class:`~tacit.published.PidpSgd` and
-:class:`~tacit.published.PiDbdpErm`: their ``calibrate`` is called with the network's facts. For a network with a
-proven guarantee use :class:`tacit.nn.MLPClassifier`.
+Noise and loops are those of :class:`tacit.published.PublishedInput`, :class:`~tacit.published.PidpSgd` and
+:class:`~tacit.published.PiDbdpErm`: their ``calibrate`` is called with the network's facts, and their plans train a
+:class:`~tacit.published.perceptron.Perceptron`. For a network with a proven guarantee use
+:class:`tacit.nn.MLPClassifier`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -23,13 +25,13 @@ from tacit.mechanisms import Chosen, Mechanism
 from tacit.nn.architectures import mlp_network
 from tacit.nn.estimator import NetworkFace
 from tacit.nn.train import NetworkLoss
-from tacit.published import PiDbdpErm, PidpSgd, PublishedInput
-from tacit.published.perceptron import Perceptron
-from tacit.published.runs import Curvature, descend, pi_dbdp_erm, pidp_sgd
+from tacit.published.data_perturbation import PublishedInput
+from tacit.published.perceptron import Codes, Perceptron, Settings
+from tacit.published.pi_dbdp_erm import PiDbdpErm
+from tacit.published.pidp_sgd import PidpSgd
 from tacit.training import Prepared, prepare
-from tacit.types import Budget, Facts
+from tacit.types import Array, Budget, Facts
 
-PublishedMethod = Literal["input-perturbation", "dbdp-erm", "pi-dbdp-erm", "pidp-sgd"]
 METHODS: dict[str, float] = {"input-perturbation": 1.0, "dbdp-erm": 1.0, "pi-dbdp-erm": 0.03, "pidp-sgd": 0.03}
 """The algorithms, and their step sizes unless given: for means over batches, and for single records."""
 STEPS = 100
@@ -70,7 +72,7 @@ class PublishedMLPClassifier(NetworkFace):
     perturbed.
     """
 
-    method: PublishedMethod
+    method: Literal["input-perturbation", "dbdp-erm", "pi-dbdp-erm", "pidp-sgd"]
     epsilon: float = 1.0
     _: KW_ONLY
     delta: float | None = None
@@ -107,28 +109,30 @@ class PublishedMLPClassifier(NetworkFace):
         self._declare()
         x, codes = self._images(X, reset=True).numpy(), self._codes(y, len(X)).numpy()
         source = source_from(self.random_state)
-        model = Perceptron(self._build(source), self.activation)
+        settings = Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
+        model = Perceptron(self._build(source), x, codes, settings)
         rate = METHODS[self.method] if self.step is None else check_positive("step", self.step)
         prepared = self._prepare(len(x), model.flat.size, rate, source.seeded)
         self.guarantee_ = prepared.guarantee
-        plan: Any = prepared.plan
         for extra in ("noiseless_", "perturbed_data_"):  # those of an earlier fit
             self.__dict__.pop(extra, None)
-        curvature = Curvature(
-            check_count("curvature_records", self.curvature_records), check_count("rank", self.rank), self.damping
-        )
-        if self.method == "pidp-sgd":
-            self.noiseless_ = pidp_sgd(model, x, codes, plan, rate, curvature, source)
-        else:
-            if self.method == "pi-dbdp-erm":
-                rows, self.noiseless_ = pi_dbdp_erm(
-                    model, x, codes, plan, rate, curvature, check_count("pretraining", self.pretraining), source
-                )
-            else:
-                rows = descend(model, x, codes, plan, rate, source)
-            self.perturbed_data_ = (rows, self.classes_[codes])
+        plan: Any = prepared.plan
+        asked = replace(plan, rate=rate)  # the linear models' limit of 1/(L + lambda) is for convex losses
+        self._keep(asked.train(model, source).extras, x, codes)
         self.network_ = model.filled().eval()
         return self
+
+    def _keep(self, extras: Mapping[str, Any], x: Array, codes: Codes) -> None:
+        """What a run leaves besides weights; of 'pi-dbdp-erm' the records that were not perturbed as they are."""
+        if "noiseless" in extras:
+            self.noiseless_ = extras["noiseless"]
+        rows = extras["perturbed_data"][0] if "perturbed_data" in extras else None
+        if "perturbed" in extras:
+            rows = x.copy()
+            for index, row in extras["perturbed"].items():
+                rows[index] = row
+        if rows is not None:
+            self.perturbed_data_ = (rows, self.classes_[codes])
 
     def _mechanism(self, records: int, rate: float) -> Mechanism:
         """The linear models' mechanism of the same paper."""
@@ -136,20 +140,23 @@ class PublishedMLPClassifier(NetworkFace):
         if self.method == "pidp-sgd":
             rounds = 10 if self.rounds is None else check_count("rounds", self.rounds)
             local = max(1, (steps or records) // rounds) if self.local is None else check_count("local", self.local)
+            zeta = self.regularization + self.damping if self.zeta is None else self.zeta
             return PidpSgd(
-                self.constant, self.contribution_constant, rounds, local, rate, self.domain,
-                self.regularization + self.damping if self.zeta is None else self.zeta, self.share, self.delta_share,
+                constant=self.constant, contribution_constant=self.contribution_constant, rounds=rounds, local=local,
+                step=rate, domain=self.domain, zeta=zeta, share=self.share, delta_share=self.delta_share,
             )  # fmt: skip
         if self.method == "pi-dbdp-erm":
             local = 10 if self.local is None else check_count("local", self.local)
             total = steps if self.rounds is None else local * check_count("rounds", self.rounds)
-            return PiDbdpErm(self.constant, total, local, rate, self.test)
+            return PiDbdpErm(constant=self.constant, steps=total, local=local, step=rate, test=self.test)
         paper = "dbdp-erm" if self.method == "dbdp-erm" else "input-kang-2020"
-        return PublishedInput(paper, self.constant, steps or STEPS, rate, self.batch, self.shared, self.condition)
+        return PublishedInput(
+            paper, constant=self.constant, steps=steps or STEPS, rate=rate, batch=self.batch, shared=self.shared,
+            condition=self.condition,
+        )  # fmt: skip
 
     def _prepare(self, records: int, size: int, rate: float, seeded: bool) -> Prepared:
         """The public river: no record is an argument."""
-        check(0 <= self.damping < math.inf, f"Expected damping={self.damping} >= 0 and finite.")
         delta = min(records**-1.5, 0.01) if self.delta is None else float(self.delta)
         loss = NetworkLoss(check_positive("lipschitz", self.lipschitz), 1 / rate, "perceptron")
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)

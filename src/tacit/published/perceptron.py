@@ -1,4 +1,4 @@
-r"""A perceptron with one hidden layer whose derivatives are written out, for algorithms that step on single records.
+r"""A perceptron with one hidden layer and its records, as the papers' algorithms train them; derivatives written out.
 
 One step on one record by autograd costs many times what its arithmetic does, and two papers' algorithms take tens of
 thousands of them. The layers are those of :func:`tacit.nn.architectures.mlp_network`:
@@ -7,6 +7,9 @@ thousands of them. The layers are those of :func:`tacit.nn.architectures.mlp_net
 
 With :math:`e = \partial\ell/\partial s` and :math:`\delta = \phi'(a) \circ W_2^T e` the gradient is
 :math:`(\delta x^T, \delta, e h^T, e)`. Tests hold all of it against autograd.
+
+What differs from a linear score is only what a network needs: first weights that are random, a near minimiser instead
+of the minimiser, and an approximate inverse of the Hessian (:mod:`tacit.published.curvature`). NOT PRIVATE.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ from scipy.special import logsumexp
 from torch import nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from tacit.checks import check
+from tacit.checks import check, check_count
+from tacit.privacy.noise import Source, gaussian, permutation
+from tacit.published.curvature import InverseHessian
+from tacit.published.models import Picks
 from tacit.types import Array
 
 Codes = NDArray[np.int64]
@@ -56,18 +62,44 @@ class Passes:
     inner: Array
 
 
-class Perceptron:
-    """The weights as one flat vector in double precision, in PyTorch's order, with the layers as views of it."""
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """lambda; of how many records, and to how many directions, H is known, and what is added to its diagonal; L-BFGS
+    iterations that count as a minimisation."""
 
-    def __init__(self, network: nn.Module, activation: str) -> None:
-        check(activation in CURVES, f"Expected activation={activation!r} to be one of {', '.join(CURVES)}.")
+    activation: str = "tanh"
+    regularization: float = 1e-3
+    curvature_records: int = 4000
+    rank: int = 64
+    damping: float = 0.01
+    pretraining: int = 60
+
+    def __post_init__(self) -> None:
+        known = ", ".join(CURVES)
+        check(self.activation in CURVES, f"Expected activation={self.activation!r} to be one of {known}.")
+        check(0 <= self.damping < math.inf, f"Expected damping={self.damping} >= 0 and finite.")
+        for name in ("curvature_records", "rank", "pretraining"):
+            object.__setattr__(self, name, check_count(name, getattr(self, name)))  # 64.0 is 64
+
+
+class Perceptron:
+    """The weights as one flat vector in double precision, in PyTorch's order, with the layers as views of it.
+
+    It keeps the contract of :class:`tacit.published.models.Model`; ``labels`` are codes.
+    """
+
+    together = False
+
+    def __init__(self, network: nn.Module, x: Array, labels: Codes, settings: Settings) -> None:
+        self.x, self.labels, self.settings = x, labels, settings
+        self.count, self.columns = x.shape
         self.network = network.double()
         self.flat: Array = parameters_to_vector(self.network.parameters()).detach().numpy().copy()
         shapes: list[Any] = [tuple(p.shape) for p in self.network.parameters()]
         ends = [0, *np.cumsum([math.prod(shape) for shape in shapes]).tolist()]
         self.places = [(slice(*edge), shape) for edge, shape in zip(itertools.pairwise(ends), shapes, strict=True)]
         self.first, self.first_bias, self.last, self.last_bias = self.layers(self.flat)
-        self.activation, self.slope, self.bend = CURVES[activation]
+        self.activation, self.slope, self.bend = CURVES[settings.activation]
 
     def layers(self, flat: Array) -> list[Array]:
         """Views of a flat vector: W_1, b_1, W_2 and b_2."""
@@ -89,18 +121,20 @@ class Perceptron:
         back = error @ self.last
         return Passes(hidden, scores, error, back, self.slope(hidden) * back)
 
-    def gradients(self, x: Array, y: Codes, regularization: float) -> Array:
+    def rows(self, picks: Picks | slice) -> Array:
+        """A copy of these rows."""
+        return np.array(self.x[picks])
+
+    def gradients(self, picks: Picks | slice) -> Array:
         """Each record's gradient as a flat row, the regulariser being part of every record's loss."""
-        at = self.passes(x, y)
+        x = self.x[picks]
+        at = self.passes(x, self.labels[picks])
         pairs = ((at.inner, x), (at.error, at.hidden))
         layers = [((a[:, :, None] * b[:, None, :]).reshape(len(x), -1), a) for a, b in pairs]
-        return np.hstack([*layers[0], *layers[1]]) + regularization * self.flat
+        return np.hstack([*layers[0], *layers[1]]) + self.settings.regularization * self.flat
 
-    def gradient(self, x: Array, y: Codes, regularization: float) -> Array:
+    def mean_gradient(self, at: Passes, x: Array) -> Array:
         """The gradient of the mean regularised loss over a batch, flat."""
-        return self._mean_gradient(self.passes(x, y), x, regularization)
-
-    def _mean_gradient(self, at: Passes, x: Array, regularization: float) -> Array:
         flat = np.empty_like(self.flat)
         one, two, three, four = self.layers(flat)
         np.matmul(at.inner.T, x, out=one)
@@ -109,33 +143,44 @@ class Perceptron:
         np.sum(at.error, axis=0, out=four)
         if len(x) > 1:
             flat /= len(x)
-        return np.asarray(flat + regularization * self.flat)
+        return np.asarray(flat + self.settings.regularization * self.flat)
 
-    def step(self, x: Array, y: Codes, rate: float, regularization: float, noise: Array | None = None) -> None:
+    def step(self, rows: Array, labels: Codes, rate: float, noise: Array | None = None) -> None:
         """One descent step on a batch, with noise on its gradient or without."""
-        gradient = self.gradient(x, y, regularization)
+        gradient = self.mean_gradient(self.passes(rows, labels), rows)
         if noise is not None:
             gradient += noise
         gradient *= rate
         self.flat -= gradient
 
-    def minimise(self, x: Array, y: Codes, regularization: float, iterations: int) -> None:
-        """Go to a near minimiser of the regularised mean loss by at most this many iterations of L-BFGS."""
+    def minimise(self) -> None:
+        """Go to a near minimiser of the regularised mean loss, by L-BFGS: the pre-trained model."""
+        y, strong = self.labels, self.settings.regularization
 
         def value(point: Array) -> tuple[float, Array]:
             self.flat[:] = point
-            at = self.passes(x, y)
+            at = self.passes(self.x, y)
             mean = float(np.mean(logsumexp(at.scores, axis=1) - at.scores[np.arange(len(y)), y]))
-            return mean + 0.5 * regularization * float(point @ point), self._mean_gradient(at, x, regularization)
+            return mean + 0.5 * strong * float(point @ point), self.mean_gradient(at, self.x)
 
-        best = minimize(value, self.flat.copy(), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
+        most = self.settings.pretraining
+        best = minimize(value, self.flat.copy(), jac=True, method="L-BFGS-B", options={"maxiter": most})
         self.flat[:] = best.x
 
-    def hessian(self, x: Array, y: Codes) -> Callable[[Array], Array]:
-        """The Hessian of the mean loss at these weights, without the regulariser, as a map of flat directions.
+    def influence(self, source: Source) -> Callable[[Picks], Array]:
+        """With the approximate inverse from records drawn at random."""
+        settings, everyone = self.settings, self.settings.curvature_records >= self.count
+        some = slice(None) if everyone else permutation(source, self.count)[: settings.curvature_records]
+        start, floor = gaussian(source, self.flat.shape), settings.regularization + settings.damping
+        inverse = InverseHessian.of(self.hessian(some), start, settings.rank, floor)
+        return lambda picks: inverse.times(self.gradients(picks)) / self.count
+
+    def hessian(self, picks: Picks | slice) -> Callable[[Array], Array]:
+        """The Hessian of these records' mean loss, without the regulariser, as a map of flat directions.
 
         Reference: Pearlmutter 1994, *Fast exact multiplication by the Hessian*.
         """
+        x, y = self.x[picks], self.labels[picks]
         at = self.passes(x, y)
         chances = at.error.copy()
         chances[np.arange(len(y)), y] += 1
@@ -159,7 +204,7 @@ class Perceptron:
 
         return times
 
-    def passed_on(self, x: Array, y: int) -> float:
+    def passed_on(self, row: Array, label: Codes) -> float:
         r"""``w_t``, the spectral norm of the mixed derivative of one record's loss by x and by the weights.
 
         With A, B and C the derivatives of delta, h and e by x, its Gram matrix is the sum of
@@ -167,10 +212,10 @@ class Perceptron:
         :math:`ux^T + xu^T + pq^T + qp^T` with :math:`u = A^T\delta`, :math:`p = C^Te`, :math:`q = B^Th`. Power
         iteration needs it times a vector only, and comes from below.
         """
-        at = self.passes(x[None], np.array([y]))
+        x, at = row, self.passes(row[None], label)
         h, e, inner = at.hidden[0], at.error[0], at.inner[0]
         chances = e.copy()
-        chances[y] += 1
+        chances[label] += 1
         spread = np.diag(chances) - np.outer(chances, chances)
         slope, bent = self.slope(h), self.bend(h) * at.back[0]
         out = self.last * slope  # B = slope W_1, C = spread out W_1, A = out^T C + bent W_1

@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.checks import PrivacyError
 from tacit.linear.losses import Logistic, Squared
 from tacit.mechanisms import METHODS, Chosen, Method
 from tacit.privacy.theorems import THEOREMS
-from tacit.published import PUBLISHED
+from tacit.published import PUBLISHED, PublishedMethod
 from tacit.training import RefutedWarning, prepare
 from tacit.types import Adjacency, Budget, Calibration, Facts, Status
 
@@ -47,11 +47,10 @@ def entry(method: Method) -> Entry:
     return Entry(method, "; ".join(words), both=True)
 
 
-def published_status(method: Method) -> Status:
+def published_status(method: PublishedMethod) -> Status:
     """The status of a method that only papers have, with 1 for the constants that its paper leaves open."""
     mechanism: Any = method.mechanism
-    unset = [field.name for field in fields(mechanism) if field.name.endswith("constant")]
-    constants = {name: 1.0 for name in unset if getattr(mechanism, name) is None}
+    constants = {name: 1.0 for name in method.open_constants if getattr(mechanism, name) is None}
     return _status(replace(method, mechanism=replace(mechanism, **constants)), 1.0, "replace-one", "paper")
 
 
@@ -78,7 +77,7 @@ def table() -> str:
             method.mechanism.site,
             published_status(method),
             method.paper,
-            method.about.rpartition("proven form: ")[2],
+            repr(method.proven_form),
         )
         for method in PUBLISHED.values()
     ]
@@ -102,11 +101,11 @@ def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
-def _facts(method: Method) -> Facts:
+def _facts(method: Method | PublishedMethod) -> Facts:
     return Facts.example(Logistic() if "logistic" in method.losses else Squared(), _RECORDS)
 
 
-def _status(method: Method, epsilon: float, adjacency: Adjacency, calibration: Calibration) -> Status:
+def _status(method: Method | PublishedMethod, epsilon: float, adjacency: Adjacency, calibration: Calibration) -> Status:
     budget = Budget(epsilon, 0.0 if method.mechanism.pure else _RECORDS**-1.5, adjacency)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RefutedWarning)
