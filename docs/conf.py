@@ -1,6 +1,7 @@
 """Sphinx configuration. The table of methods is written here, from the code, so that it cannot go stale."""
 
 import math
+import re
 from pathlib import Path
 
 from tacit import __version__
@@ -82,7 +83,13 @@ def plain_bars(app, what, name, obj, options, lines):
     lines[:] = [line.replace("|", r"\|") for line in lines]
 
 
+def not_ours(app, what, name, obj, skip, options):
+    """Methods that scikit-learn adds to every estimator are described there, and link to pages that are not here."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
 def setup(app):
     """Hook the helpers into the build."""
     app.connect("builder-inited", write_generated)
     app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("autodoc-skip-member", not_ours)
