@@ -1,19 +1,24 @@
 PYTHON ?= python3
 VENV := .venv
 MUTATE := .venv-mutate
+PACKAGE := build/package
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 WORKERS ?= 2
 SIZE ?=
 MODULES ?=
 
-.PHONY: demo test check docs bench experiments evidence fuzz hard mutate clean
+.PHONY: demo test coverage check docs graph package bench experiments evidence fuzz hard mutate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tacit demo --out report.html
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# The tests again, watching which branches they take: slower, so a target of its own.
+coverage: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --cov-report=html:build/coverage
 
 check: $(VENV)/.dev docs
 	$(BIN)/ruff check .
@@ -22,6 +27,22 @@ check: $(VENV)/.dev docs
 
 docs: $(VENV)/.dev
 	$(BIN)/sphinx-build --quiet -W --keep-going -b html docs docs/_build/html
+
+# The picture of who imports whom, in docs/architecture.svg.
+graph: $(VENV)/.dev
+	$(BIN)/python -m docs.draw
+
+# Build what users install, look inside, install it in an empty environment, and use it far from this folder.
+package: $(VENV)/.dev
+	rm -rf dist $(PACKAGE)
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python tests/package/contents.py dist
+	$(PYTHON) -m venv $(PACKAGE)
+	mkdir -p $(PACKAGE)/empty
+	$(PACKAGE)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd $(PACKAGE)/empty && ../bin/python -I -W error $(CURDIR)/tests/package/smoke.py
+	$(PACKAGE)/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.tar.gz
+	cd $(PACKAGE)/empty && ../bin/tacit --version
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py
@@ -48,11 +69,11 @@ experiments: $(VENV)/.experiments
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: $(VENV)/bin/python pyproject.toml
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[plot]'
 	touch $@
 
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[dev,torch]'
 	touch $@
 
@@ -62,11 +83,11 @@ $(MUTATE)/.ready: pyproject.toml
 	$(MUTATE)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' 'mutmut>=3.8' 'pytest<9'
 	touch $@
 
-$(VENV)/.bench: $(VENV)/bin/python pyproject.toml
+$(VENV)/.bench: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[dev,torch,bench]'
 	touch $@
 
-$(VENV)/.experiments: $(VENV)/bin/python pyproject.toml
+$(VENV)/.experiments: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[plot,parquet,torch]'
 	touch $@
 
