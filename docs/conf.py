@@ -85,7 +85,7 @@ def plain_bars(app, what, name, obj, options, lines):
 
 def not_ours(app, what, name, obj, skip, options):
     """Methods that scikit-learn adds to every estimator are described there, and link to pages that are not here."""
-    return True if re.fullmatch(r"set_\w+_request", name) else None
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 
 def setup(app):

@@ -18,7 +18,11 @@ USES = graph(TREES)
 MOST_LINES = 400
 TWICE = {
     "schema": "schema/schema.py is the noun of its room",
-    "linear": "linear/ is the mathematics, estimators/linear.py the models, influence/linear.py their influence",
+    "linear": "linear/ is the mathematics of linear models, influence/linear.py their influence",
+    "base": "what the files of its folder share: losses, mechanisms, estimators",
+    "classification": "a loss and its estimator stand in files of one name",
+    "regression": "a loss and its estimator stand in files of one name",
+    "networks": "files/networks.py keeps networks, published/networks.py has the papers' ones",
 }
 """Stems that occur twice, and why the folder tells them apart. A command (cli/) bears the name of what it runs."""
 OUTSIDE = {"tests", "papers", "benchmarks", "docs"}
@@ -36,7 +40,7 @@ DICE = {
 OWN_DICE = {
     "tacit.privacy.sources": "the door itself",
     "tacit.reading": "names of unfinished files",
-    "tacit.estimators.linear": "takes a seed from the generator that a user gave as random_state",
+    "tacit.estimators.base": "takes a seed from the generator that a user gave as random_state",
     "tacit.nn.alone": "made-up rows, with a written seed, on which an architecture is tried",
     "tacit.nn.estimator": "hands PyTorch a seed from the door, for the first weights",
     "tacit.audit": "an attacker's dice protect nobody: which data set a run gets, and seeds for strangers",

@@ -183,7 +183,8 @@ def described(page):
 
 def public():
     """(name, object) of what the package offers: ``dir(tacit)``, and ``__all__`` of every room that has one."""
-    rooms = {name.removeprefix("tacit."): resolved(name) for name in TREES if name.count(".") == 1}
+    folders = {name.rpartition(".")[0] for name in TREES} - {"", "tacit"}
+    rooms = {name.removeprefix("tacit."): resolved(name) for name in sorted(folders)}
     open_rooms = {name: room for name, room in rooms.items() if hasattr(room, "__all__")}
     for name in dir(tacit):
         if not name.startswith("_") and (name in open_rooms or not isinstance(getattr(tacit, name), ModuleType)):
