@@ -51,14 +51,16 @@ def imported(module: str, tree: ast.Module, package: bool = False) -> Iterator[t
 
 
 def graph(trees: dict[str, ast.Module]) -> Graph:
-    """For each module, the modules of the package that it imports."""
+    """For each module, those of the package that it imports; ``f"tacit.nn.{name}"`` may mean all in that folder."""
     folders = {name.rpartition(".")[0] for name in trees}
     found: Graph = {}
     for module, tree in trees.items():
-        found[module] = set()
+        targets = set()
         for base, names in imported(module, tree, module in folders):
-            for target in [f"{base}.{name}" for name in names] or [base]:
-                found[module] |= {target if target in trees else base} & (trees.keys() - {module})
+            named = {f"{base}.{name}" for name in names} or {base}
+            targets |= {target if target in trees else base for target in named}
+            targets |= {name for name in trees if base.endswith(".") and name.startswith(base)}
+        found[module] = targets & (trees.keys() - {module})
     return found
 
 

@@ -178,12 +178,20 @@ def calibrate(self, problem: Problem | None):
     from tacit.cli import main
     from ..estimators import linear
     importlib.import_module("tacit.published")
+    importlib.import_module(f"tacit.nn.{problem}")
     np._globals.x, np.random.default_rng()
 """
-    names = ["tacit.training", "tacit.cli.main", "tacit.cli", "tacit.estimators.linear", "tacit.published"]
+    names = [
+        "tacit.training",
+        "tacit.cli.main",
+        "tacit.cli",
+        "tacit.estimators.linear",
+        "tacit.nn.train",
+        "tacit.published",
+    ]
     trees = {name: ast.parse("") for name in names} | {"tacit.privacy.noise": ast.parse(source)}
     uses = graph(trees)
-    lower = {"tacit.training", "tacit.cli.main", "tacit.estimators.linear", "tacit.published"}
+    lower = {"tacit.training", "tacit.cli.main", "tacit.estimators.linear", "tacit.nn.train", "tacit.published"}
     assert uses["tacit.privacy.noise"] == lower
     assert climbs(uses) == [f"tacit.privacy.noise imports {target}" for target in sorted(lower)]
     assert 'circle class="below"' in drawing(uses)

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 import tacit
-from tacit.estimators import files
 
 EXTRAS = {"torch", "opacus", "safetensors", "pyarrow", "matplotlib", "PIL", "pooch"}
 COMMAND = Path(sysconfig.get_path("scripts")) / "tacit"
@@ -64,8 +63,8 @@ def check_model():
     rows = rng.uniform(-0.5, 0.5, size=(400, 3))
     labels = (rows[:, 0] > 0).astype(int)
     model = tacit.LogisticRegression(epsilon=1.0, classes=(0, 1)).fit(rows, labels)
-    files.save(model, "saved.json")
-    again = files.load("saved.json").model
+    tacit.save(model, "saved.json")
+    again = tacit.load("saved.json").model
     expect(np.array_equal(model.predict(rows), again.predict(rows)), "a loaded model predicts something else")
     expect(again.guarantee_.verify() <= 1.0, "the guarantee does not hold")
     run("verify", "saved.json")
