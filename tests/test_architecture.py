@@ -22,7 +22,8 @@ TWICE = {
     "base": "what the files of its folder share: losses, mechanisms, estimators",
     "classification": "a loss and its estimator stand in files of one name",
     "regression": "a loss and its estimator stand in files of one name",
-    "networks": "files/networks.py keeps networks, published/networks.py has the papers' ones",
+    "models": "files/ keeps them, published/models.py has what the papers' algorithms train",
+    "networks": "files/ keeps them, published/networks.py has the papers' ones",
 }
 """Stems that occur twice, and why the folder tells them apart. A command (cli/) bears the name of what it runs."""
 OUTSIDE = {"tests", "papers", "benchmarks", "docs"}
