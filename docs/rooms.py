@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOMS = (
     "_version", "checks", "types", "reading", "data", "schema", "linear", "privacy", "influence", "mechanisms",
-    "training", "estimators", "nn", "files", "published", "protocol", "audit", "datasets", "report", "cli", "tacit",
+    "training", "estimators", "nn", "files", "published", "protocol", "datasets", "report", "audit", "cli", "tacit",
 )  # fmt: skip
 """From top to bottom: a folder of ``src/tacit`` or a module beside them; ``tacit`` is the package's own face, last."""
 

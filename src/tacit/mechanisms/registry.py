@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
-from tacit import mechanisms
 from tacit.checks import check, refuse
 from tacit.mechanisms.base import Chosen, Mechanism, Method
 from tacit.mechanisms.defaults import prefer
@@ -17,7 +17,7 @@ _SITES: tuple[Site, ...] = ("objective", "gradient", "input", "output")
 
 def _gathered() -> dict[str, Method]:
     """Every file of this folder lists its methods in METHODS, where it has any: a new one needs no line elsewhere."""
-    files = [entry.name for entry in iter_modules(mechanisms.__path__) if entry.name != "registry"]
+    files = [entry.name for entry in iter_modules([str(Path(__file__).parent)]) if entry.name != "registry"]
     found = [vars(import_module(f"tacit.mechanisms.{name}")).get("METHODS", ()) for name in files]
     methods: list[Method] = sorted(
         (one for some in found for one in some), key=lambda one: _SITES.index(one.mechanism.site)
