@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from tacit.privacy.composition import Composition
 from tacit.privacy.privacy_loss import Masses, Release, discretise
-from tacit.privacy.rounding import U
+from tacit.rounding import U
 
 mpmath.mp.dps = 40
 

@@ -24,6 +24,7 @@ from scipy.stats import norm
 from tacit.audit.intervals import gaussian_epsilon
 from tacit.checks import check
 from tacit.privacy.accounting import gaussian_mu
+from tacit.rounding import border, narrow
 from tacit.types import Budget
 
 SHARES = (1.0, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03)
@@ -50,26 +51,16 @@ def impossible(canaries: int, guesses: int, right: int, mu: float, chance: float
 
 def p_value(canaries: int, guesses: int, right: int, mu: float) -> float:
     """An upper bound on the probability of so many right guesses if training is mu-Gaussian-private."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if impossible(canaries, guesses, right, mu, middle) else (middle, high)
-    return high
+    return narrow(lambda chance: not impossible(canaries, guesses, right, mu, chance), 0.0, 1.0, halvings=60)[1]
 
 
 def least_mu(canaries: int, guesses: int, right: int, error: float) -> float:
     """The largest mu that so many right guesses refute at this error probability, rounded down; 0 where they show
     nothing."""
     check(0 < error < 1, f"Expected 0 < error={error} < 1.")
-    if right == 0 or not impossible(canaries, guesses, right, 0.0, error):
+    if right == 0:
         return 0.0
-    low, high = 0.0, 1.0
-    while high < _LARGEST and impossible(canaries, guesses, right, high, error):
-        low, high = high, 2 * high
-    for _ in range(24):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if impossible(canaries, guesses, right, middle, error) else (low, middle)
-    return low
+    return border(lambda mu: impossible(canaries, guesses, right, mu, error), most=_LARGEST, halvings=24)[0]
 
 
 def gaussian_bound(canaries: int, guesses: int, right: int, delta: float, error: float) -> float:

@@ -23,6 +23,7 @@ from tacit.mechanisms.objective import ObjectivePlan
 from tacit.mechanisms.output import OutputPlan
 from tacit.privacy.accounting import gaussian_delta
 from tacit.privacy.noise import SeededSource
+from tacit.rounding import border
 from tacit.types import Adjacency, Array, Loss
 
 POINTS = 4001
@@ -56,15 +57,7 @@ def exact_delta(subject: Planned, pair: Pair, epsilon: float) -> float:
 def exact_epsilon(subject: Planned, pair: Pair, delta: float) -> float:
     """The smallest epsilon with ``exact_delta <= delta`` on one pair, to 1e-6."""
     curve = _curve(subject, pair)
-    if curve(0.0) <= delta:
-        return 0.0
-    low, high = 0.0, 1.0
-    while curve(high) > delta:
-        low, high = high, 2 * high
-    while high - low > 1e-6 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if curve(middle) > delta else (low, middle)
-    return high
+    return border(lambda epsilon: curve(epsilon) > delta, relative=1e-6)[1]
 
 
 def _curve(subject: Planned, pair: Pair) -> Callable[[float], float]:

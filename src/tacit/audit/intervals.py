@@ -25,6 +25,7 @@ from scipy.special import betaincinv, ndtri
 
 from tacit.checks import check
 from tacit.privacy.accounting import gaussian_delta
+from tacit.rounding import border
 from tacit.types import Array
 
 
@@ -74,15 +75,7 @@ def gaussian_parameter(distance: float) -> float:
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The epsilon of a mu-GDP mechanism at delta, rounded down: a lower bound stays one."""
     check(0 < delta < 1, f"A Gaussian mechanism needs 0 < delta={delta} < 1.")
-    low, high = 0.0, 1.0
-    if gaussian_delta(mu, 0.0) <= delta:
-        return 0.0
-    while gaussian_delta(mu, high) > delta:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if gaussian_delta(mu, middle) > delta else (low, middle)
-    return low
+    return border(lambda epsilon: gaussian_delta(mu, epsilon) > delta, relative=1e-9)[0]
 
 
 Profile = Callable[[float], float]

@@ -32,6 +32,7 @@ from tacit.audit.pairs import Data
 from tacit.audit.result import AuditResult
 from tacit.checks import check
 from tacit.privacy.accounting import gaussian_mu
+from tacit.rounding import border
 from tacit.types import Array, Budget
 
 SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)
@@ -59,15 +60,7 @@ def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: floa
 
 def bound(canaries: int, guesses: int, right: int, delta: float, error: float) -> float:
     """The largest epsilon whose p-value is below ``error``, rounded down; 0 where nothing is shown."""
-    if p_value(canaries, guesses, right, 0.0, delta) >= error:
-        return 0.0
-    low, high = 0.0, 1.0
-    while high < 64 and p_value(canaries, guesses, right, high, delta) < error:
-        low, high = high, 2 * high
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if p_value(canaries, guesses, right, middle, delta) < error else (low, middle)
-    return low
+    return border(lambda epsilon: p_value(canaries, guesses, right, epsilon, delta) < error, most=64, halvings=40)[0]
 
 
 def best_share(canaries: int, claimed: Budget, confidence: float) -> float:

@@ -24,6 +24,7 @@ from tacit.mechanisms.base import Plan
 from tacit.privacy import accounting
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian
 from tacit.privacy.noise import SeededSource
+from tacit.rounding import geometric, narrow
 from tacit.training import calibrate
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
@@ -120,15 +121,13 @@ def _scaled_epsilon(events: tuple[Event, ...], claimed: Budget, distance: float)
     def scaled(factor: float) -> tuple[Event, ...]:
         return tuple(replace(event, scale=event.scale * factor) for event in known)
 
-    low, high = 0.02, 50.0  # factors: delta(0) falls in them
-    if accounting.delta(scaled(high), 0.0, claimed.adjacency) >= distance:
+    def far(factor: float) -> bool:
+        return accounting.delta(scaled(factor), 0.0, claimed.adjacency) >= distance
+
+    if far(50.0):
         return 0.0
-    for _ in range(9):
-        middle = float(np.sqrt(low * high))
-        low, high = (
-            (middle, high) if accounting.delta(scaled(middle), 0.0, claimed.adjacency) >= distance else (low, middle)
-        )
-    return accounting.epsilon(scaled(high), claimed.delta, claimed.adjacency)
+    factor = narrow(far, 0.02, 50.0, halvings=9, middle=geometric)[1]
+    return accounting.epsilon(scaled(factor), claimed.delta, claimed.adjacency)
 
 
 Known = Planned | Batched | Estimator | Trained

@@ -24,7 +24,7 @@ from tacit.privacy import accounting
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, PoissonGaussian
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
-from tacit.privacy.rounding import U
+from tacit.rounding import U
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Targets
 
 

@@ -54,9 +54,9 @@ from tacit.privacy.events import (
     SubsetGaussian,
 )
 from tacit.privacy.privacy_loss import Release
-from tacit.privacy.rounding import SMALL, below, up
 from tacit.privacy.shuffle import shuffled_approximate_delta
 from tacit.privacy.tails import chi_delta, gaussian_delta
+from tacit.rounding import SMALL, below, border, up
 from tacit.types import Adjacency
 
 __all__ = [
@@ -75,7 +75,8 @@ __all__ = [
 
 _UP = 1.0 + 1e-9
 """Covers what a mu, itself a root of a sum, is wrong by: delta feels it at most some thousand times."""
-_HIGHEST = 1e6
+_HIGHEST = 2.0**19
+"""From this epsilon on there is no price."""
 SAMPLED_STEPS = 10**6
 """Sampled steps, of all kinds together, that are composed numerically."""
 LEAST_MOVED = 1e-6
@@ -99,17 +100,7 @@ class _Curve:
     def epsilon(self, delta: float) -> float:
         if self.inverse is not None:
             return max(0.0, _number(self.inverse(delta)))
-        if self.at(0.0) <= delta:
-            return 0.0
-        low, high = 0.0, 1.0
-        while self.at(high) > delta:
-            low, high = high, 2 * high
-            if high > _HIGHEST:
-                return math.inf
-        while high - low > 1e-10 * high:
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.at(middle) > delta else (low, middle)
-        return high
+        return border(lambda e: self.at(e) > delta, most=_HIGHEST, relative=1e-10)[1]
 
 
 def _number(value: float) -> float:
@@ -352,10 +343,4 @@ def _within_reach() -> Iterator[None]:
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu whose Gaussian mechanism is (epsilon, delta)-private; rounded down."""
     check(0 < delta < 1, f"Gaussian noise needs 0 < delta={delta} < 1.")
-    low, high = 0.0, 1.0
-    while gaussian_delta(high, epsilon) <= delta:
-        low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if _UP * gaussian_delta(middle, epsilon) <= delta else (low, middle)
-    return low
+    return border(lambda mu: _UP * gaussian_delta(mu, epsilon) <= delta, relative=1e-12)[0]

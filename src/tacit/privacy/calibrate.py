@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tacit.checks import check, refuse
 from tacit.privacy import accounting
 from tacit.privacy.events import Event, PoissonGaussian, SubsetGaussian
+from tacit.rounding import geometric, narrow
 from tacit.types import Budget
 
 Events = tuple[Event, ...]
@@ -50,10 +51,7 @@ def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: f
         check(low > 1e-300, "The noise scale fell to zero: is the sensitivity zero?")
     if any(isinstance(event, PoissonGaussian | SubsetGaussian) for event in released(high)):
         return _interpolate(released, budget, low, high)
-    while high / low > 1 + 1e-9:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if fits(released(middle), budget) else (middle, high)
-    return high
+    return narrow(lambda scale: not fits(released(scale), budget), low, high, relative=1e-9, middle=geometric)[1]
 
 
 def _interpolate(released: Callable[[float], Events], budget: Budget, low: float, high: float) -> float:

@@ -39,8 +39,8 @@ from scipy import fft
 from scipy.optimize import brentq
 
 from tacit.privacy.privacy_loss import Masses, Release, discretise
-from tacit.privacy.rounding import U, below, up
 from tacit.privacy.tilting import Choice
+from tacit.rounding import U, below, up
 from tacit.types import Array
 
 Spectrum = NDArray[np.complex128]

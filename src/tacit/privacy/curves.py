@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import chdtri, log_ndtr
 
 from tacit.privacy.events import InputMinimum, Objective
-from tacit.privacy.rounding import SMALL, below, up
 from tacit.privacy.tails import LEAST, chi_delta, gaussian_delta
+from tacit.rounding import SMALL, below, up
 from tacit.types import Adjacency, Array
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from tacit.privacy.rounding import SMALL, U
+from tacit.rounding import SMALL, U
 from tacit.types import Array
 
 REACH = 13.0

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.special import erfcx, gammaincc, gammaln, ndtr
 
-from tacit.privacy.rounding import SMALL, U, below, up
+from tacit.rounding import SMALL, U, below, up
 
 LEAST = 2.0**-1022
 """The answer for a delta too small for a double: a Gaussian tail is never zero."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.privacy.privacy_loss import Masses
+from tacit.rounding import narrow
 from tacit.types import Array
 
 _COARSE = 4096
@@ -69,12 +70,12 @@ class Choice:
 
     def at_epsilon(self, epsilon: float) -> float:
         """Where the bound at this epsilon is smallest; its derivative grows with theta."""
-        low, high = self._range
-        for _ in range(14):
-            middle = 0.5 * (low + high)
-            theta = math.exp(middle)
-            falls = self.moments(theta)[1] - epsilon - math.log1p(1 / theta) < 0
-            low, high = (middle, high) if falls else (low, middle)
+
+        def falls(log_theta: float) -> bool:
+            theta = math.exp(log_theta)
+            return self.moments(theta)[1] - epsilon - math.log1p(1 / theta) < 0
+
+        high = narrow(falls, *self._range, halvings=14)[1]
         return math.exp(round(16 * high) / 16)  # few values: a transform is kept for each
 
     def at_delta(self, delta: float) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.rounding import narrow
 from tacit.types import Array
 
 
@@ -45,13 +46,8 @@ def minimise(quadratic: Array, linear: Array, radius: float) -> BallSolution:
 
     nu = floor
     if not (values[0] > 1e-14 * scale and norm(0.0) <= radius):
-        low, high = floor, floor + float(np.linalg.norm(pull)) / radius + 1e-300
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if norm(middle) > radius else (low, middle)
-        nu = high
+        most = floor + float(np.linalg.norm(pull)) / radius + 1e-300
+        nu = narrow(lambda nu: norm(nu) > radius, floor, most, halvings=200)[1]
     gaps = values + nu
     point = np.where(gaps > 1e-14 * scale, pull / np.where(gaps > 1e-14 * scale, gaps, 1.0), 0.0)
     short = radius**2 - float(point @ point)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tacit.linear.problem import Problem, block_rows
+from tacit.rounding import border
 from tacit.types import Array, Facts
 
 UNIT = 2.0**-53
@@ -111,18 +112,11 @@ class Centre:
         fall = float((self.gradient * direction).sum())
         stiff = problem.strength * float((direction**2).sum())
 
-        def derivative(t: float) -> float:
-            return (
-                fall + float((along * problem.loss.change(self.scores, records.targets, t * along)).sum()) + t * stiff
-            )
+        def falls(t: float) -> bool:  # at most until t = -fall / stiff
+            change = problem.loss.change(self.scores, records.targets, t * along)
+            return fall + float((along * change).sum()) + t * stiff < 0
 
-        low, high = 0.0, 1.0
-        while derivative(high) < 0:  # at most until t = -fall / stiff
-            low, high = high, 2 * high
-        while high - low > 1e-3 * high and high > 1e-30:
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if derivative(middle) < 0 else (low, middle)
-        return high
+        return border(falls, relative=1e-3, halvings=100)[1]
 
     def largest_curvature(self) -> float:
         """L: at least the largest eigenvalue of every Hessian, from the rows; at most the public n beta + Lambda."""
