@@ -42,6 +42,9 @@ def test_grids():
     assert [grid(scale) for scale in (1.0, 1.999, 2.0, 0.999, 3e-9)] == [2**-24, 2**-24, 2**-23, 2**-25, 2**-53]
     assert [grid(3.0, bits) for bits in (0, 10, 36)] == [2.0, 2**-9, 2**-35]
     assert grid_slack(5.0, 9) == 3 * 2**-22
+    for bad in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match=rf"^Expected scale={bad} > 0 and finite\.$"):
+            grid(bad)
     assert grid_slack(5.0, 16, 10) == 4 * 2**-8
 
 

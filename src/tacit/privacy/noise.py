@@ -75,6 +75,7 @@ def grid(scale: float, bits: int = GRID_BITS) -> float:
 
     Fine enough that rounding adds little to the sensitivity.
     """
+    check(math.isfinite(scale) and scale > 0, f"Expected scale={scale} > 0 and finite.")
     return 2.0 ** (math.floor(math.log2(scale)) - bits)
 
 
@@ -110,13 +111,8 @@ def release(values: Array, scale: float, noise: Whole) -> Array:
     """
     if scale == 0:
         return values
-    step = _step(scale)
+    step = grid(scale)
     return np.asarray((whole_values(values, step) + noise) * step)
-
-
-def _step(scale: float) -> float:
-    check(math.isfinite(scale) and scale > 0, f"Expected scale={scale} > 0 and finite.")
-    return grid(scale)
 
 
 _NONE = np.zeros((), dtype=np.int64)
@@ -124,9 +120,9 @@ _NONE = np.zeros((), dtype=np.int64)
 
 def add_gaussian(values: Array, scale: float, source: Source) -> Array:
     """Release values with Gaussian noise of the given standard deviation, on the grid."""
-    return release(values, scale, gaussian_steps(source, values.shape, scale, _step(scale)) if scale else _NONE)
+    return release(values, scale, gaussian_steps(source, values.shape, scale, grid(scale)) if scale else _NONE)
 
 
 def add_sphere(values: Array, scale: float, source: Source) -> Array:
     """Release values with noise of density proportional to ``exp(-||b|| / scale)``, on the grid."""
-    return release(values, scale, sphere_steps(source, values.shape, scale, _step(scale)) if scale else _NONE)
+    return release(values, scale, sphere_steps(source, values.shape, scale, grid(scale)) if scale else _NONE)

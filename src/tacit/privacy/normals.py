@@ -33,7 +33,8 @@ from tacit.types import Array
 
 BITS = 54
 """Binary digits of z after the point in a draw's interval."""
-_ENTRY_BITS, _PLACE_BITS = 15, 49
+_PLACE_BITS = 49
+"""Digits of x in a word; the other 15 choose the entry."""
 _COLUMNS = 6 * 32
 """Columns of boxes on each side of 0, up to the tail."""
 _TAIL = 6
@@ -47,25 +48,15 @@ at ``400 2**5 e**-18 = 1.95e-4`` of the first column's height, and at less of ev
 MOST_RATIO = 2.0**52
 """Largest r that is taken: r z fits into 64 bits up to 2,000 deviations. From 2**46 on every draw needs more digits."""
 
+FACTOR = 400
+"""A, the height of the curve at 0 in boxes: the largest whole number whose boxes, and two tails, fit into the table."""
+
 Whole = NDArray[np.int64]
 
 
 def _heights(factor: int) -> list[int]:
     """Boxes in the columns from 0 outwards, for A = ``factor``; 1e-9 more pays for the rounding of the exponential."""
     return [math.ceil(factor * math.exp(-0.5 * (i / 32) ** 2) * (1 + 1e-9)) for i in range(_COLUMNS)]
-
-
-def _factor() -> int:
-    """A: the largest whole number whose boxes, and two tails, fit into the table."""
-    low, high = 1, 1 << _ENTRY_BITS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if 2 * sum(_heights(middle)) + 2 <= 1 << _ENTRY_BITS else (low, middle)
-    return low
-
-
-FACTOR = _factor()
-"""A, the height of the curve at 0 in boxes."""
 
 
 @dataclass(frozen=True)
@@ -235,22 +226,18 @@ def whole(source: Source, count: int, ratio: float) -> Whole:
     between whole numbers is that near, t decides, else more digits do (one draw in millions for the grids in use).
     """
     check(0 < ratio < MOST_RATIO, f"Expected 0 < ratio={ratio} < 2**52.")
+    margin = 0.5 - math.ldexp(ratio, -BITS) - _TAIL * ratio * 2.0**-51
     out = np.empty(count, dtype=np.int64)
     for start in range(0, count, _TOGETHER):  # pieces that stay in cache
         part = out[start : start + _TOGETHER]
-        part[:] = _round(source, draw(source, len(part)), ratio)
+        draws = draw(source, len(part))
+        exact = draws.places * math.ldexp(ratio, -BITS)
+        rounded = np.rint(exact)
+        part[:] = rounded
+        np.abs(np.subtract(exact, rounded, out=exact), out=exact)
+        for index in {*np.flatnonzero(exact > margin).tolist(), *draws.finer}:
+            part[index] = _nearest(source, draws.interval(index), Fraction(ratio))
     return out
-
-
-def _round(source: Source, draws: Draws, ratio: float) -> Whole:
-    exact = draws.places * math.ldexp(ratio, -BITS)
-    rounded = np.rint(exact)
-    np.abs(np.subtract(exact, rounded, out=exact), out=exact)
-    margin = 0.5 - math.ldexp(ratio, -BITS) - _TAIL * ratio * 2.0**-51
-    steps = np.asarray(rounded, dtype=np.int64)
-    for index in {*np.flatnonzero(exact > margin).tolist(), *draws.finer}:
-        steps[index] = _nearest(source, draws.interval(index), Fraction(ratio))
-    return steps
 
 
 def _nearest(source: Source, one: _Interval, ratio: Fraction) -> int:
