@@ -57,27 +57,35 @@ TESTS: dict[str, list[str]] = {
     "noise": ["tests/contracts/test_release.py", "tests/test_normals.py"],
     "rows": ["tests/contracts/test_problem.py", "tests/contracts/test_alone.py", "tests/test_canonical.py"],
     "problem": ["tests/contracts/test_problem.py", "tests/contracts/test_certain.py"],
-    "mechanisms/moments": ["tests/contracts/test_mechanisms.py", "tests/test_exact.py"],
-    "mechanisms/statistics": ["tests/contracts/test_mechanisms.py", "tests/test_exact.py"],
+    "moments": ["tests/contracts/test_mechanisms.py", "tests/test_exact.py"],
+    "statistics": ["tests/contracts/test_mechanisms.py", "tests/test_exact.py"],
 }
 """Which tests must notice a change of which module."""
 SELECT: dict[str, str] = {
-    "mechanisms/moments": "statistics", "mechanisms/statistics": "statistics", "accounting": FAST,
+    "moments": "statistics", "statistics": "statistics", "accounting": FAST,
     "tails": "gaussian_delta or chi_delta or mills or incomplete", "composition": FAST, "privacy_loss": FAST,
 }  # fmt: skip
 """Of those tests, the ones that are quick and look at it; all where nothing is said."""
 
 
+def source(module: str) -> Path:
+    """The one file of the package with this name, from the root on."""
+    found = [path.relative_to(ROOT) for path in (ROOT / "src" / "tacit").rglob(f"{module}.py")]
+    if len(found) != 1:
+        raise SystemExit(f"Expected one file named {module}.py in src/tacit, found {len(found)}.")
+    return found[0]
+
+
 def copy(module: str) -> Path:
     """A folder with the project's code and tests, set up to change one module."""
-    place = WORK / module.replace("/", "-")
+    place = WORK / module
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     for part in ("src", "tests"):
         shutil.copytree(ROOT / part, place / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", place)
     arguments = ["-x", "-p", "no:cacheprovider", *(["-k", SELECT[module]] if module in SELECT else [])]
-    lines = ["[mutmut]", "source_paths=src", f"only_mutate=src/tacit/{module}.py", "pytest_add_cli_args="]
+    lines = ["[mutmut]", "source_paths=src", f"only_mutate={source(module).as_posix()}", "pytest_add_cli_args="]
     lines += [f"  {argument}" for argument in arguments]
     lines += ["pytest_add_cli_args_test_selection=", *(f"  {test}" for test in TESTS[module])]
     lines += ["track_dependencies=false", "use_git_change_detection=false", "timeout_multiplier=8"]
@@ -99,7 +107,7 @@ def mutmut(place: Path, *words: str) -> str:
 
 def survivors(place: Path, module: str) -> tuple[int, list[tuple[str, str, str]]]:
     """How many changes there were, and (function, before, after) of those that no test noticed."""
-    meta = json.loads((place / "mutants" / "src" / "tacit" / f"{module}.py.meta").read_text(encoding="utf-8"))
+    meta = json.loads((place / "mutants" / f"{source(module)}.meta").read_text(encoding="utf-8"))
     codes = meta["exit_code_by_key"]
     left = []
     for name, code in codes.items():
@@ -137,7 +145,7 @@ def main() -> int:
     options = parser.parse_args()
     harmless, failed = known(), False
     for module in options.modules or TESTS:
-        place = WORK / module.replace("/", "-") if options.again else copy(module)
+        place = WORK / module if options.again else copy(module)
         mutmut(place, "run", "--max-children", str(options.children))
         total, left = survivors(place, module)
         new = [row for row in left if (module, *row) not in harmless]

@@ -410,7 +410,7 @@ def test_text_that_imitates_the_program_is_refused(written: dict[str, Any]) -> N
 
 def test_a_million_million_sampled_steps_are_priced_at_once() -> None:
     """By the bound without sampling: a stranger's file does not keep a reader waiting."""
-    event = PoissonGaussian(1.0, 1e7, 1e-6, 10**12)  # mu = 0.2, as of one Gaussian release
+    event = PoissonGaussian(clip=1.0, scale=1e7, rate=1e-6, count=10**12)  # mu = 0.2, as of one Gaussian release
     plain = accounting.epsilon((events.Gaussian(events.Sensitivity(0.1, 0.2), 1.0),), 1e-5, "replace-one")
     data = {**fitted("binary").guarantee_.to_dict(), "events": [events.to_dict(event)], "theorem": "sampled-gradient"}
     data |= {"method": "dp-sgd", "delta": 1e-5}

@@ -20,7 +20,7 @@ def objective_with_r(facts, epsilon, delta, adjacency):
 
     def released(scale):
         slope = facts.loss.lipschitz * facts.radius
-        return (Objective(slope, wrong, strong, scale, facts.loss.geometry),)
+        return (Objective(slope=slope, trace=wrong, strength=strong, scale=scale, geometry=facts.loss.geometry),)
 
     scale = smallest_scale(released, Budget(epsilon, delta, adjacency), guess=facts.gradient)
     return strong, scale, released(scale)
@@ -31,7 +31,15 @@ def objective_without_determinant(facts, epsilon, delta, adjacency):
     strong = facts.curvature / math.expm1(2 * epsilon)
 
     def released(scale):
-        return (Objective(facts.loss.lipschitz * facts.radius, 1e-12, strong, scale, facts.loss.geometry),)
+        return (
+            Objective(
+                slope=facts.loss.lipschitz * facts.radius,
+                trace=1e-12,
+                strength=strong,
+                scale=scale,
+                geometry=facts.loss.geometry,
+            ),
+        )
 
     scale = smallest_scale(released, Budget(epsilon, delta, adjacency), guess=facts.gradient)
     return strong, scale, released(scale)
@@ -145,7 +153,7 @@ class FixedBatches:
             yield (step * size + np.arange(size)) % records
 
     def event(self, steps):
-        return PoissonGaussian(1.0, 1.0, self.rate, steps)
+        return PoissonGaussian(clip=1.0, scale=1.0, rate=self.rate, count=steps)
 
 
 class ByteSource:

@@ -133,7 +133,9 @@ def test_log_determinant_is_rounded_up():
             rank = outputs - 1 if geometry == "simplex" else 1
             if rank == 0:
                 continue
-            event = Objective(1.0, trace, strong, 1.0, geometry, outputs)
+            event = Objective(
+                slope=1.0, trace=trace, strength=strong, scale=1.0, geometry=geometry, outputs=outputs
+            )
             exact = mpmath.log1p(mpmath.mpf(trace) / (rank * mpmath.mpf(strong)))
             exact *= rank if geometry == "simplex" else outputs
             assert exact <= curves.log_determinant(event) <= exact * (1 + 1e-14)
@@ -157,7 +159,7 @@ GEOMETRIES = ("logistic", "monotone", "two-sided", "simplex")
 def objective(geometry, *, mu, ratio, outputs=None):
     """An event with slope/scale = mu and trace/Lambda = ratio."""
     count = outputs or (3 if geometry == "simplex" else 1)
-    return Objective(1.0, ratio, 1.0, 1.0 / mu, geometry, count)
+    return Objective(slope=1.0, trace=ratio, strength=1.0, scale=1.0 / mu, geometry=geometry, outputs=count)
 
 
 def one_dimensional_worst(geometry, mu, ratio, epsilon, *, replace):
@@ -283,7 +285,7 @@ def one_sampled_step(rate, scale, epsilon, adjacency):
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize(("rate", "scale"), [(0.05, 0.7), (0.5, 1.0), (1.0, 2.0), (0.01, 3.0)])
 def test_one_poisson_step(rate, scale, adjacency):
-    events = (PoissonGaussian(1.0, scale, rate, 1),)
+    events = (PoissonGaussian(clip=1.0, scale=scale, rate=rate, count=1),)
     for epsilon in (0.05, 0.3, 1.0, 2.0):
         exact = one_sampled_step(rate, scale, epsilon, adjacency)
         got = accounting.delta(events, epsilon, adjacency)
@@ -298,7 +300,7 @@ RELATIONS = {
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_poisson_against_dp_accounting(adjacency):
-    events = (PoissonGaussian(2.0, 3.0, 0.02, 300),)
+    events = (PoissonGaussian(clip=2.0, scale=3.0, rate=0.02, count=300),)
     step = dp_accounting.PoissonSampledDpEvent(0.02, dp_accounting.GaussianDpEvent(1.5))
     direct = pld.PLDAccountant(RELATIONS[adjacency]).compose(step, 300)
     renyi = rdp.RdpAccountant(neighboring_relation=RELATIONS[adjacency])
@@ -311,7 +313,7 @@ def test_poisson_against_dp_accounting(adjacency):
 
 
 def test_subset_against_dp_accounting():
-    events = (SubsetGaussian(2.0, 12.0, 50, 5000, 300),)
+    events = (SubsetGaussian(clip=2.0, scale=12.0, batch=50, records=5000, count=300),)
     inner = dp_accounting.GaussianDpEvent(12.0 / 4.0)
     direct = rdp.RdpAccountant(neighboring_relation=RELATIONS["replace-one"])
     direct.compose(dp_accounting.SampledWithoutReplacementDpEvent(5000, 50, inner), 300)
@@ -320,14 +322,14 @@ def test_subset_against_dp_accounting():
 
 def test_large_subsets_cost_no_more_than_everyone():
     """The Renyi bound alone says 0.15 here, thirty times too much."""
-    events = (SubsetGaussian(0.5, 3000.0, 256, 500, 200),)
+    events = (SubsetGaussian(clip=0.5, scale=3000.0, batch=256, records=500, count=200),)
     everyone = (Gaussian(Sensitivity.of_record(0.5), 3000.0, 200),)
     assert accounting.epsilon(events, 1e-5, "replace-one") <= accounting.epsilon(everyone, 1e-5, "replace-one")
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_full_rate_is_the_plain_gaussian(adjacency):
-    sampled = (PoissonGaussian(1.0, 20.0, 1.0, 50),)
+    sampled = (PoissonGaussian(clip=1.0, scale=20.0, rate=1.0, count=50),)
     plain = (Gaussian(Sensitivity.of_record(1.0), 20.0, 50),)
     for delta in (1e-6, 1e-3):
         exact = accounting.epsilon(plain, delta, adjacency)
@@ -338,19 +340,23 @@ def test_full_rate_is_the_plain_gaussian(adjacency):
 EVENTS = {
     "gaussian": (Gaussian(Sensitivity.of_record(1.0), 4.0, 3),),
     "two gaussians": (Gaussian(Sensitivity.of_record(1.0), 4.0), Gaussian(Sensitivity(2.0, 3.0), 9.0, 2)),
-    "poisson": (PoissonGaussian(1.0, 1.5, 0.05, 40),),
-    "poisson and gaussian": (PoissonGaussian(1.0, 1.5, 0.05, 40), Gaussian(Sensitivity.of_record(1.0), 10.0, 2)),
-    "subset": (SubsetGaussian(1.0, 3.0, 20, 1000, 40),),
+    "poisson": (PoissonGaussian(clip=1.0, scale=1.5, rate=0.05, count=40),),
+    "poisson and gaussian": (
+        PoissonGaussian(clip=1.0, scale=1.5, rate=0.05, count=40),
+        Gaussian(Sensitivity.of_record(1.0), 10.0, 2),
+    ),
+    "subset": (SubsetGaussian(clip=1.0, scale=3.0, batch=20, records=1000, count=40),),
     "sphere": (Sphere(Sensitivity.of_record(1.0), 2.0),),
     "objective pure": (
-        Objective(1.0, 0.25, 5.0, 3.0, "logistic", 1, "sphere"), Sphere(Sensitivity(1e-6, 1e-6), 1e-3),
+        Objective(slope=1.0, trace=0.25, strength=5.0, scale=3.0, geometry="logistic", outputs=1, noise="sphere"),
+        Sphere(Sensitivity(1e-6, 1e-6), 1e-3),
     ),
     **{
         f"objective {geometry}": (objective(geometry, mu=0.2, ratio=0.1), Gaussian(Sensitivity(1e-6, 1e-6), 1e-2))
         for geometry in GEOMETRIES
     },
     "objective one-vs-rest": (objective("logistic", mu=0.2, ratio=0.1, outputs=4),),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -385,7 +391,7 @@ def test_replacing_costs_at_least_as_much_as_adding(name):
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_more_noise_costs_less_and_more_rounds_cost_more(adjacency):
     def price(scale=2.0, rate=0.1, count=20):
-        return accounting.epsilon((PoissonGaussian(1.0, scale, rate, count),), 1e-5, adjacency)
+        return accounting.epsilon((PoissonGaussian(clip=1.0, scale=scale, rate=rate, count=count),), 1e-5, adjacency)
 
     assert price(scale=8.0) < price() < price(scale=1.5)
     assert price(count=1) < price() < price(count=60)
@@ -399,7 +405,7 @@ EXTREMES = list(itertools.product((1e-9, 0.5, 1.0), (1e-3, 0.2, 1e5), (1, 10**6)
 def test_extreme_sampling_ends_with_an_answer(adjacency):
     """No hang, no overflow, no negative epsilon: finite or infinite, and monotone in delta."""
     for rate, scale, count in EXTREMES:
-        events = (PoissonGaussian(1.0, scale, rate, count),)
+        events = (PoissonGaussian(clip=1.0, scale=scale, rate=rate, count=count),)
         found = [accounting.epsilon(events, delta, adjacency) for delta in (1e-15, 1e-5, 0.3)]
         assert all(e >= 0 for e in found), (rate, scale, count, found)
         assert found == sorted(found, reverse=True), (rate, scale, count, found)
@@ -457,7 +463,15 @@ def test_gaussian_mu_is_the_inverse_rounded_down():
 @pytest.mark.parametrize("geometry", ["logistic", "monotone", "two-sided", "simplex"])
 def test_objective_with_a_gaussian_release_is_the_mean_over_its_loss(geometry, adjacency):
     """Against quadrature over the second release's loss, N(x^2/2, x^2), of the first one's own bound."""
-    event = Objective(1.0, 0.25, 4.0, 3.0, geometry, 3 if geometry == "simplex" else 1, "gaussian")
+    event = Objective(
+        slope=1.0,
+        trace=0.25,
+        strength=4.0,
+        scale=3.0,
+        geometry=geometry,
+        outputs=3 if geometry == "simplex" else 1,
+        noise="gaussian",
+    )
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     weights = weights / weights.sum()
     for extra in (0.01, 0.1, 0.3):
@@ -491,7 +505,7 @@ def test_objective_with_a_gaussian_release_is_the_mean_over_its_loss(geometry, a
 def test_a_long_composition_loses_no_tail(count, mu, adjacency):
     """Rate 1 is the plain Gaussian mechanism. Fourier transforms lose an absolute mass, which must be charged for."""
     factor = 1 if adjacency == "add-remove" else 2
-    events = (PoissonGaussian(1.0, factor * math.sqrt(count) / mu, 1.0, count),)
+    events = (PoissonGaussian(clip=1.0, scale=factor * math.sqrt(count) / mu, rate=1.0, count=count),)
     for delta in (1e-6, 1e-8, 1e-10, 1e-12):
         epsilon = accounting.epsilon(events, delta, adjacency)
         assert exact_gaussian(mu, epsilon) <= delta * (1 + 1e-6)

@@ -22,7 +22,7 @@ def pure(scale):
 
 
 def sampled(scale):
-    return (PoissonGaussian(1.0, scale, 0.2, 5),)
+    return (PoissonGaussian(clip=1.0, scale=scale, rate=0.2, count=5),)
 
 
 @pytest.mark.parametrize("guess", [1e-6, 1.0, 1e6])
@@ -67,9 +67,14 @@ def test_no_budget_needs_no_noise_and_an_impossible_one_is_refused():
     assert smallest_scale(plain, Budget(math.inf, 1e-6)) == 0.0
     with pytest.raises(PrivacyError, match=r"\(epsilon=1, delta=0\)-private here. Raise epsilon, use delta > 0, or"):
         smallest_scale(plain, Budget(1.0, 0.0))
-    strong = Objective(1.0, 0.25, 0.25, 1.0, "monotone")  # the determinant alone costs log 2
+    strong = Objective(
+        slope=1.0, trace=0.25, strength=0.25, scale=1.0, geometry="monotone"
+    )  # the determinant alone costs log 2
     with pytest.raises(PrivacyError, match="raise the regularization"):
-        smallest_scale(lambda scale: (Objective(1.0, 0.25, 0.25, scale, "monotone"),), Budget(0.5, 1e-6))
+        smallest_scale(
+            lambda scale: (Objective(slope=1.0, trace=0.25, strength=0.25, scale=scale, geometry="monotone"),),
+            Budget(0.5, 1e-6),
+        )
     assert accounting.delta((strong,), 1.0, "replace-one") <= 1
     with pytest.raises(ValueError, match=r"^The noise scale fell to zero: is the sensitivity zero\?$"):
         smallest_scale(lambda scale: pure(1.0), Budget(3.0, 0.0))
@@ -138,7 +143,7 @@ def test_interpolation_survives_an_infinite_price():
 
     def released(scale):
         scales.append(scale)
-        return (PoissonGaussian(1.0, scale, 0.9, 50),)
+        return (PoissonGaussian(clip=1.0, scale=scale, rate=0.9, count=50),)
 
     budget = Budget(1.0, 1e-9)
     good = smallest_scale(released, budget)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tacit.checks import PrivacyError
 from tacit.privacy import events
 from tacit.privacy.events import (
     Claimed,
@@ -22,11 +23,11 @@ ONE = Sensitivity(1.0, 2.0)
 ALL = [
     Gaussian(ONE, 3.0, 4),
     Gaussian(Sensitivity(None, 2.0), 1.0),
-    PoissonGaussian(1.0, 2.0, 0.5, 3),
-    SubsetGaussian(1.0, 2.0, 5, 10, 3),
+    PoissonGaussian(clip=1.0, scale=2.0, rate=0.5, count=3),
+    SubsetGaussian(clip=1.0, scale=2.0, batch=5, records=10, count=3),
     Sphere(Sensitivity(1.0, None), 2.0),
-    Objective(1.0, 0.25, 3.0, 2.0, "simplex", 3),
-    Objective(1.0, 0.25, 3.0, 2.0, "logistic", noise="sphere"),
+    Objective(slope=1.0, trace=0.25, strength=3.0, scale=2.0, geometry="simplex", outputs=3),
+    Objective(slope=1.0, trace=0.25, strength=3.0, scale=2.0, geometry="logistic", noise="sphere"),
     Claimed(1.0, 0.0, "paper"),
     Response(2.0),
     InputMinimum(
@@ -163,11 +164,14 @@ def test_bad_numbers_are_refused_by_name(kind, fields, word):
 
 
 def test_the_ends_of_ranges_are_allowed():
-    assert PoissonGaussian(1.0, 1.0, 1.0, 1).rate == 1
-    assert SubsetGaussian(1.0, 1.0, 2, 2, 1).batch == 2
-    assert SubsetGaussian(1.0, 1.0, 1, 2, 1).batch == 1
-    assert (Gaussian(ONE, 1.0).count, Objective(1.0, 1.0, 1.0, 1.0, "logistic").outputs) == (1, 1)
-    assert Objective(1.0, 1.0, 1.0, 1.0, "two-sided").noise == "gaussian"
+    assert PoissonGaussian(clip=1.0, scale=1.0, rate=1.0, count=1).rate == 1
+    assert SubsetGaussian(clip=1.0, scale=1.0, batch=2, records=2, count=1).batch == 2
+    assert SubsetGaussian(clip=1.0, scale=1.0, batch=1, records=2, count=1).batch == 1
+    assert (
+        Gaussian(ONE, 1.0).count,
+        Objective(slope=1.0, trace=1.0, strength=1.0, scale=1.0, geometry="logistic").outputs,
+    ) == (1, 1)
+    assert Objective(slope=1.0, trace=1.0, strength=1.0, scale=1.0, geometry="two-sided").noise == "gaussian"
 
 
 def test_sensitivities():
@@ -178,3 +182,6 @@ def test_sensitivities():
     assert record.plus(0.25) == Sensitivity(1.75, 3.25)
     assert Sensitivity(None, 2.0).times(2.0) == Sensitivity(None, 4.0)
     assert Sensitivity(2.0, None).plus(1.0) == Sensitivity(3.0, None)
+    for one, adjacency in ((Sensitivity(None, 2.0), "add-remove"), (Sensitivity(2.0, None), "replace-one")):
+        with pytest.raises(PrivacyError, match=f"^The analysis of this method does not cover {adjacency} neighbours"):
+            one.under(adjacency)

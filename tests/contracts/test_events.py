@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from dataclasses import fields
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tacit.privacy import accounting
 from tacit.privacy.events import (
     COUNT,
     Claimed,
+    Event,
     Gaussian,
     InputMinimum,
     Objective,
@@ -27,8 +30,10 @@ from tacit.privacy.shuffle import shuffled_approximate_delta
 
 MOVED = Sensitivity(1.0, 2.0)
 HONEST = [
-    Gaussian(MOVED, 3.0, 5), PoissonGaussian(1.0, 2.0, 0.1, 7), SubsetGaussian(1.0, 2.0, 3, 40, 9), Sphere(MOVED, 4.0),
-    Objective(1.0, 0.25, 3.0, 9.0, "simplex", 3), Claimed(1.0, 1e-5, "a paper"), Response(1.5),
+    Gaussian(MOVED, 3.0, 5), PoissonGaussian(clip=1.0, scale=2.0, rate=0.1, count=7),
+    SubsetGaussian(clip=1.0, scale=2.0, batch=3, records=40, count=9), Sphere(MOVED, 4.0),
+    Objective(slope=1.0, trace=0.25, strength=3.0, scale=9.0, geometry="simplex", outputs=3),
+    Claimed(1.0, 1e-5, "a paper"), Response(1.5),
     Shuffled(2.0, 1e-9, 300),
     InputMinimum(
         features=3, records=500, honest=500, row=1.0, cross=1.0, radius=2.0, row_scale=0.5, scale=30.0, ridge=-4.0,
@@ -79,8 +84,8 @@ def test_what_is_no_event_is_answered_with_a_sentence():
 
 def test_a_simplex_has_two_outputs_at_least():
     with pytest.raises(ValueError, match="outputs=1"):
-        Objective(1.0, 1.0, 1.0, 1.0, "simplex", 1)
-    assert Objective(1.0, 1.0, 1.0, 1.0, "logistic", 1).outputs == 1
+        Objective(slope=1.0, trace=1.0, strength=1.0, scale=1.0, geometry="simplex", outputs=1)
+    assert Objective(slope=1.0, trace=1.0, strength=1.0, scale=1.0, geometry="logistic", outputs=1).outputs == 1
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -91,7 +96,7 @@ def test_numbers_of_numpy_are_numbers():
     "events",
     [
         (Gaussian(Sensitivity(1e150, 1e150), 1e-150),),
-        (Objective(1e150, 1e150, 1e-150, 1e-150, "two-sided"),),
+        (Objective(slope=1e150, trace=1e150, strength=1e-150, scale=1e-150, geometry="two-sided"),),
         (
             InputMinimum(
                 features=10**12,
@@ -108,8 +113,8 @@ def test_numbers_of_numpy_are_numbers():
             ),
             Gaussian(MOVED, 1.0),
         ),
-        (SubsetGaussian(1e150, 1e-150, 1, 10**12, 10**12),),
-        (PoissonGaussian(1e150, 1e-150, 1e-150, 10**12),),
+        (SubsetGaussian(clip=1e150, scale=1e-150, batch=1, records=10**12, count=10**12),),
+        (PoissonGaussian(clip=1e150, scale=1e-150, rate=1e-150, count=10**12),),
     ],
     ids=lambda events: type(events[0]).__name__,
 )
@@ -136,9 +141,9 @@ def test_a_price_that_is_not_a_number_is_refused(monkeypatch):
 
 def test_many_sampled_steps_cost_the_bound_without_sampling():
     """At the limit they are composed; beyond it the plain Gaussian bound is used, which is larger and closed."""
-    few = PoissonGaussian(1.0, 1e9, 1e-3, accounting.SAMPLED_STEPS)
+    few = PoissonGaussian(clip=1.0, scale=1e9, rate=1e-3, count=accounting.SAMPLED_STEPS)
     for count in (accounting.SAMPLED_STEPS + 1, COUNT):
-        many = PoissonGaussian(1.0, 1e9, 1e-3, count)
+        many = PoissonGaussian(clip=1.0, scale=1e9, rate=1e-3, count=count)
         plain = Gaussian(MOVED, 1e9, count)
         assert accounting.epsilon((many,), 1e-5, "replace-one") == accounting.epsilon((plain,), 1e-5, "replace-one")
     assert accounting.epsilon((few,), 1e-5, "replace-one") <= accounting.epsilon((many,), 1e-5, "replace-one")
@@ -170,6 +175,54 @@ def test_steps_that_move_next_to_nothing_have_the_price_without_sampling(size, r
             expected = price((plain,), at, "replace-one")
             assert math.isfinite(expected)
             assert price((event,), at, "replace-one") == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("event", HONEST, ids=lambda event: type(event).__name__)
+def test_what_nobody_priced_is_refused(event):
+    """A subclass may mean something else, so it is not priced as what it is derived from, at any delta."""
+    known = type(event)
+    stranger = type("Stranger", (known,), {})(**{f.name: getattr(event, f.name) for f in fields(event)})
+    assert isinstance(stranger, known)
+    for released in ((stranger,), (stranger, Gaussian(MOVED, 1.0)), (Gaussian(MOVED, 1.0), stranger), ("Gaussian",)):
+        with pytest.raises(PrivacyError, match=r"No accountant knows how to price (Stranger|str)\.$"):
+            accounting.delta(released, 1.0, "replace-one")
+        for delta in (0.0, 1e-6):
+            with pytest.raises(PrivacyError, match=r"No accountant knows how to price (Stranger|str)\.$"):
+                accounting.epsilon(released, delta, "replace-one")
+
+
+PURE = Objective(slope=1.0, trace=0.25, strength=3.0, scale=9.0, geometry="monotone", noise="sphere")
+BESIDE = {  # what each kind is priced beside, of one more of its kind, a Gaussian release and a pure one
+    Gaussian: "ng", PoissonGaussian: "ng", SubsetGaussian: "ng", Sphere: "np", Objective: "g", Claimed: "",
+    Response: "ng", Shuffled: "", InputMinimum: "g",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("event", HONEST, ids=lambda event: type(event).__name__)
+def test_what_has_no_proof_together_is_refused(event):
+    assert accounting.delta((event,), 1.0, "replace-one") <= 1
+    for letter, other in (("n", event), ("g", Gaussian(MOVED, 9.0)), ("p", PURE), ("p", Sphere(MOVED, 9.0))):
+        for released in ((event, other), (other, event)):
+            if letter in BESIDE[type(event)] or (isinstance(event, Sphere | Gaussian) and type(event) is type(other)):
+                assert accounting.delta(released, 1.0, "replace-one") <= 1
+            else:
+                with pytest.raises(PrivacyError, match=r"No accountant knows how to price .* together"):
+                    accounting.delta(released, 1.0, "replace-one")
+    with pytest.raises(PrivacyError, match="price nothing together"):
+        accounting.delta((), 1.0, "replace-one")
+
+
+@pytest.mark.parametrize("event", HONEST, ids=lambda event: type(event).__name__)
+def test_every_kind_is_priced_under_both_adjacencies_or_refused_in_a_sentence(event):
+    """And only pure releases have a price without a delta."""
+    if isinstance(event, SubsetGaussian | InputMinimum | Response | Shuffled | Claimed):
+        with pytest.raises(PrivacyError, match=r"replace-one|Poisson sampling"):
+            accounting.delta((event,), 1.0, "add-remove")
+    else:
+        assert accounting.delta((event,), 1.0, "add-remove") <= accounting.delta((event,), 1.0, "replace-one")
+    pure = isinstance(event, Sphere | Response)
+    assert math.isfinite(accounting.epsilon((event,), 0.0, "replace-one")) == pure
+    assert {type(one) for one in HONEST} == set(get_args(Event))
 
 
 @pytest.mark.parametrize("failure", [ValueError("math domain error"), TypeError("no method"), OverflowError()])

@@ -126,8 +126,7 @@ def _declared(events: tuple[Event, ...], release: Release, adjacency: Adjacency)
         return None
     event = ([e for e in known if math.isclose(e.scale, release.scale, rel_tol=1e-9)] or known)[0]
     if isinstance(event, Gaussian | Sphere):
-        moved = event.sensitivity.under(adjacency)
-        return None if moved is None else moved / event.scale
+        return event.sensitivity.under(adjacency) / event.scale
     return (1 if adjacency == "add-remove" else 2) * event.clip / event.scale
 
 

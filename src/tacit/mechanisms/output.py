@@ -194,9 +194,9 @@ class Output:
         """Sensitivity from the trainer, scale from the budget."""
         trainer = self._trainer(budget, facts, regularization)
         sensitivity = trainer.sensitivity(facts)
-        moved = sensitivity.under(budget.adjacency)
-        if moved is None:
+        if budget.adjacency == "add-remove" and sensitivity.add_remove is None:
             refuse("Permutation SGD is analysed for replace-one neighbours only. Use adjacency='replace-one'.")
+        moved = sensitivity.under(budget.adjacency)
 
         def released(scale: float) -> tuple[Event, ...]:
             padded = sensitivity.plus(grid_slack(scale, facts.size))

@@ -83,7 +83,7 @@ class Poisson:
     def event(self, norm: float, slack: float, scale: float, records: int, steps: int, noise: Noise) -> Event:
         """Sampled Gaussian sums."""
         check(noise == "gaussian", "Poisson sampling is priced for Gaussian noise only.")
-        return PoissonGaussian(norm + slack, scale, self.rate, steps)
+        return PoissonGaussian(clip=norm + slack, scale=scale, rate=self.rate, count=steps)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ class Subset:
     def event(self, norm: float, slack: float, scale: float, records: int, steps: int, noise: Noise) -> Event:
         """Gaussian sums over subsets."""
         check(noise == "gaussian", "Subsets are priced for Gaussian noise only.")
-        return SubsetGaussian(norm + slack, scale, min(self.batch, records), records, steps)
+        return SubsetGaussian(
+            clip=norm + slack, scale=scale, batch=min(self.batch, records), records=records, count=steps
+        )
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ class Svrg:
             grown = [m * (1 + slack) + grid_slack(s, facts.size) for m, s in zip(norms, scales, strict=True)]
             return (
                 Gaussian(Sensitivity.of_record(grown[0]), scales[0], self.rounds),
-                PoissonGaussian(grown[1], scales[1], self.rate, self.rounds * self.inner),
+                PoissonGaussian(clip=grown[1], scale=scales[1], rate=self.rate, count=self.rounds * self.inner),
             )
 
         multiplier = smallest_scale(released, budget, guess=math.sqrt(self.rounds) * 4 / budget.epsilon)

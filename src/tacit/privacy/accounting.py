@@ -95,46 +95,58 @@ class _Curve:
 
     def at(self, epsilon: float) -> float:
         """Delta at this epsilon; what is not a number would compare as cheap."""
-        return _number(self.delta(epsilon))
+        value = self.delta(epsilon)
+        if math.isnan(value):
+            raise ArithmeticError
+        return value
 
     def epsilon(self, delta: float) -> float:
-        if self.inverse is not None:
-            return max(0.0, _number(self.inverse(delta)))
-        return border(lambda e: self.at(e) > delta, most=_HIGHEST, relative=1e-10)[1]
+        """The epsilon at this delta: from the inverse, or by bisection; the end that was seen to cost no more."""
+        if self.inverse is None:
+            return border(lambda e: self.at(e) > delta, most=_HIGHEST, relative=1e-10)[1]
+        value = self.inverse(delta)
+        if math.isnan(value):
+            raise ArithmeticError
+        return max(0.0, value)
 
 
-def _number(value: float) -> float:
-    if math.isnan(value):
-        raise ArithmeticError
-    return value
+@dataclass(frozen=True, kw_only=True)
+class _Rule:
+    """How releases of one kind are priced: all of them together, beside Gaussian releases of a joint mu.
+
+    ``single``: there is no proof for two of them. ``alone``: nor for Gaussian releases beside them. ``pure``: they have
+    a price at delta = 0. ``replace_only``: why add-remove neighbours are refused.
+    """
+
+    curve: Callable[[tuple[Any, ...], float, Adjacency], _Curve]
+    single: bool = False
+    alone: bool = False
+    pure: bool = False
+    replace_only: str = ""
 
 
-def _mu(events: tuple[Event, ...], adjacency: Adjacency) -> float:
-    """The joint mu of all Gaussian events."""
-    total = 0.0
-    for event in events:
-        if isinstance(event, Gaussian):
-            total += event.count * (_covered(event.sensitivity.under(adjacency), adjacency) / event.scale) ** 2
-    return math.sqrt(total)
+def _sphere_epsilon(event: Sphere, adjacency: Adjacency) -> Fraction:
+    return Fraction(event.sensitivity.under(adjacency)) / Fraction(event.scale)
 
 
-def _covered(sensitivity: float | None, adjacency: Adjacency) -> float:
-    if sensitivity is None:
-        refuse(f"The analysis of this method does not cover {adjacency} neighbours. Use the other adjacency.")
-    return sensitivity
+def _objective_epsilon(event: Objective, adjacency: Adjacency) -> Fraction:
+    """The worst corner: its log-determinant and its gradients' distance in units of the noise. Rounded up."""
+    unit = event.slope * math.sqrt(1 if event.geometry == "simplex" else event.outputs) / event.scale
+    single = event.geometry == "logistic" and event.outputs == 1
+    whole = [[Corner(1, log_determinant(event), 1.0 if adjacency == "add-remove" else 2.0)]]
+    bounds = corners(event, adjacency) if single else whole
+    return Fraction(up(min(max(c.offset + c.norm * unit for c in cases) for cases in bounds)))
 
 
-def _pure(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    exact = Fraction(0)
-    for event in events:
-        if isinstance(event, Sphere):
-            exact += Fraction(_covered(event.sensitivity.under(adjacency), adjacency)) / Fraction(event.scale)
-        elif isinstance(event, Objective):
-            unit = event.slope * math.sqrt(1 if event.geometry == "simplex" else event.outputs) / event.scale
-            single = event.geometry == "logistic" and event.outputs == 1
-            whole = [[Corner(1, log_determinant(event), 1.0 if adjacency == "add-remove" else 2.0)]]
-            bounds = corners(event, adjacency) if single else whole
-            exact += Fraction(up(min(max(c.offset + c.norm * unit for c in cases) for cases in bounds)))
+_PURE: dict[type[Event], Callable[[Any, Adjacency], Fraction]] = {
+    Sphere: _sphere_epsilon,
+    Objective: _objective_epsilon,
+}
+
+
+def _pure(own: tuple[Sphere | Objective, ...], _: float, adjacency: Adjacency) -> _Curve:
+    """Pure epsilons are added without rounding, and the sum is rounded up."""
+    exact = sum((_PURE[type(event)](event, adjacency) for event in own), Fraction(0))
     total = float(exact)
     if Fraction(total) < exact:
         total = math.nextafter(total, math.inf)
@@ -151,18 +163,20 @@ def _pure(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     return _Curve(price, inverse)
 
 
-def _objective(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    (main,) = (event for event in events if isinstance(event, Objective))
-    extra = _mu(events, adjacency)
-    return _Curve(lambda e: _UP * objective_delta(main, e, adjacency, extra))
+def _gdp(mu: float) -> _Curve:
+    return _Curve(lambda e: _UP * gaussian_delta(mu, e))
 
 
-def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    sampled = [event for event in events if isinstance(event, PoissonGaussian) and event.rate < 1]
+def _objective(own: tuple[Objective], mu: float, adjacency: Adjacency) -> _Curve:
+    return _Curve(lambda e: _UP * objective_delta(own[0], e, adjacency, mu))
+
+
+def _poisson(own: tuple[PoissonGaussian, ...], others: float, adjacency: Adjacency) -> _Curve:
+    sampled = [event for event in own if event.rate < 1]
     factor = 1 if adjacency == "add-remove" else 2
     # Who samples everybody releases a plain Gaussian.
-    everyone = [event for event in events if isinstance(event, PoissonGaussian) and event.rate == 1]
-    mu = math.sqrt(_mu(events, adjacency) ** 2 + sum(e.count * (factor * e.clip / e.scale) ** 2 for e in everyone))
+    everyone = [event for event in own if event.rate == 1]
+    mu = math.sqrt(others**2 + sum(e.count * (factor * e.clip / e.scale) ** 2 for e in everyone))
     plain = _gdp(math.sqrt(mu**2 + sum(e.count * (factor * e.clip / e.scale) ** 2 for e in sampled)))
     if len(sampled) > 64:
         refuse("Expected at most 64 kinds of sampled sums to price together. Price them apart and add.")
@@ -189,18 +203,14 @@ def _poisson(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     )
 
 
-def _subset(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    if adjacency != "replace-one":
-        refuse("Batches without replacement are analysed for replace-one neighbours only. Use Poisson sampling.")
-    drawn = [event for event in events if isinstance(event, SubsetGaussian)]
-    mu = _mu(events, adjacency)
+def _subset(own: tuple[SubsetGaussian, ...], mu: float, _: Adjacency) -> _Curve:
     # A random subset never costs more than all records (the hockey-stick divergence is jointly convex), and the Renyi
     # bound for large subsets is looser than that: take the smaller.
-    plain = _gdp(math.sqrt(mu**2 + sum(e.count * (2 * e.clip / e.scale) ** 2 for e in drawn)))
-    if max((2 * e.clip / e.scale for e in drawn), default=0.0) < LEAST_MOVED:
+    plain = _gdp(math.sqrt(mu**2 + sum(e.count * (2 * e.clip / e.scale) ** 2 for e in own)))
+    if max(2 * e.clip / e.scale for e in own) < LEAST_MOVED:
         return plain
-    accountant: Any = rdp.RdpAccountant(neighboring_relation=_relation("replace-one"))
-    for event in drawn:
+    accountant: Any = rdp.RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
+    for event in own:
         inner = dp_accounting.GaussianDpEvent(event.scale / (2 * event.clip))
         accountant.compose(
             dp_accounting.SampledWithoutReplacementDpEvent(event.records, event.batch, inner), event.count
@@ -213,38 +223,24 @@ def _subset(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     )
 
 
-def _gdp(mu: float) -> _Curve:
-    return _Curve(lambda e: _UP * gaussian_delta(mu, e))
-
-
-def _claimed(event: Claimed, adjacency: Adjacency) -> _Curve:
+def _claimed(own: tuple[Claimed], _: float, __: Adjacency) -> _Curve:
     """The paper's word: its delta from its epsilon on, and nothing below."""
-    if adjacency != "replace-one":
-        refuse("The paper's claim is for replace-one neighbours only. Use adjacency='replace-one'.")
+    (event,) = own
     return _Curve(
         lambda e: event.delta if e >= event.epsilon else 1.0,
         lambda d: event.epsilon if d >= event.delta else math.inf,
     )
 
 
-def _only_replace(adjacency: Adjacency) -> None:
-    if adjacency != "replace-one":
-        refuse("The analysis of this method does not cover add-remove neighbours. Use adjacency='replace-one'.")
+def _input(own: tuple[InputMinimum], mu: float, _: Adjacency) -> _Curve:
+    share = 8 * mu + mu**2 / 2
+    rest = gaussian_delta(mu, share) if mu else 0.0
+    return _Curve(lambda e: _UP * (input_delta(own[0], e, share) + rest))
 
 
-def _input(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    _only_replace(adjacency)
-    (main,) = (event for event in events if isinstance(event, InputMinimum))
-    extra = _mu(events, adjacency)
-    share = 8 * extra + extra**2 / 2
-    rest = gaussian_delta(extra, share) if extra else 0.0
-    return _Curve(lambda e: _UP * (input_delta(main, e, share) + rest))
-
-
-def _response(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
+def _response(own: tuple[Response, ...], mu: float, _: Adjacency) -> _Curve:
     """Products: delta(e) = E[delta_Gauss(e - L)] over the loss L of randomised response, the worst pure mechanism."""
-    _only_replace(adjacency)
-    mu, total = _mu(events, adjacency), sum(event.epsilon for event in events if isinstance(event, Response))
+    total = sum(event.epsilon for event in own)
     kept = 1 / (1 + math.exp(-total))
     lost = math.exp(-total) * kept
 
@@ -254,12 +250,12 @@ def _response(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     return _Curve(price)
 
 
-def _shuffled(event: Shuffled, adjacency: Adjacency) -> _Curve:
+def _shuffled(own: tuple[Shuffled], _: float, __: Adjacency) -> _Curve:
     """The bound of :mod:`tacit.privacy.shuffle` first falls with epsilon and then rises; delta itself only falls.
 
     So a smaller epsilon's bound is one too, and from its lowest point on the bound stays there.
     """
-    _only_replace(adjacency)
+    (event,) = own
     records = min(event.records, SHUFFLED_RECORDS)
 
     def bound(e: float) -> float:
@@ -272,44 +268,46 @@ def _shuffled(event: Shuffled, adjacency: Adjacency) -> _Curve:
     return _Curve(lambda e: event.delta if e >= event.epsilon else bound(min(e, high)))
 
 
-def _local(events: tuple[Event, ...], kinds: set[type[Event]], adjacency: Adjacency) -> _Curve | None:
-    """The price of what people perturbed themselves, and of papers' claims; None for other events."""
-    if len(events) == 1 and isinstance(events[0], Claimed):
-        return _claimed(events[0], adjacency)
-    if len(events) == 1 and isinstance(events[0], Shuffled):
-        return _shuffled(events[0], adjacency)
-    if kinds <= {Gaussian, Response} and Response in kinds:
-        return _response(events, adjacency)
-    if kinds <= {Gaussian, InputMinimum} and sum(isinstance(event, InputMinimum) for event in events) == 1:
-        return _input(events, adjacency)
-    return None
+_CLAIM = "The paper's claim is for replace-one neighbours only. Use adjacency='replace-one'."
+_SUBSET = "Batches without replacement are analysed for replace-one neighbours only. Use Poisson sampling."
+_LOCAL = "The analysis of this method does not cover add-remove neighbours. Use adjacency='replace-one'."
+_PURE_RULE = _Rule(curve=_pure, alone=True, pure=True)
+_RULES: dict[tuple[type[Event], str], _Rule] = {
+    (Gaussian, ""): _Rule(curve=lambda _, mu, __: _gdp(mu)),
+    (PoissonGaussian, ""): _Rule(curve=_poisson),
+    (SubsetGaussian, ""): _Rule(curve=_subset, replace_only=_SUBSET),
+    (Objective, "gaussian"): _Rule(curve=_objective, single=True),
+    (Objective, "sphere"): _PURE_RULE,
+    (Sphere, ""): _PURE_RULE,
+    (InputMinimum, ""): _Rule(curve=_input, single=True, replace_only=_LOCAL),
+    (Response, ""): _Rule(curve=_response, pure=True, replace_only=_LOCAL),
+    (Shuffled, ""): _Rule(curve=_shuffled, single=True, alone=True, replace_only=_LOCAL),
+    (Claimed, ""): _Rule(curve=_claimed, single=True, alone=True, pure=True, replace_only=_CLAIM),
+}
+"""By exact type, and by noise where an event has a choice: what is not here, a subclass too, is refused."""
 
 
-def _relation(adjacency: Adjacency) -> Any:
-    relations = dp_accounting.NeighboringRelation
-    return relations.REPLACE_ONE if adjacency == "replace-one" else relations.ADD_OR_REMOVE_ONE
+def _rule(event: Event) -> _Rule:
+    rule = _RULES.get((type(event), event.noise if isinstance(event, Objective) else ""))
+    return rule if rule is not None else refuse(f"No accountant knows how to price {type(event).__name__}.")
 
 
 @functools.lru_cache(maxsize=24)  # a sampled curve may hold some ten megabytes
 def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    kinds = {type(event) for event in events}
-    noises = {event.noise for event in events if isinstance(event, Objective)}
-    if kinds == {Gaussian}:
-        return _gdp(_mu(events, adjacency))
-    local = _local(events, kinds, adjacency)
-    if local is not None:
-        return local
-    if kinds <= {Sphere, Objective} and kinds and noises <= {"sphere"}:
-        return _pure(events, adjacency)
-    objectives = sum(isinstance(event, Objective) for event in events)
-    if kinds <= {Gaussian, Objective} and objectives == 1 and noises == {"gaussian"}:
-        return _objective(events, adjacency)
-    if kinds <= {Gaussian, PoissonGaussian} and kinds:
-        return _poisson(events, adjacency)
-    if kinds <= {Gaussian, SubsetGaussian} and kinds:
-        return _subset(events, adjacency)
-    names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "nothing"
-    refuse(f"No accountant knows how to price {names} together.")
+    """All Gaussian releases are one of a joint mu; the others must be of one rule, which composes with that."""
+    gaussian = [event for event in events if type(event) is Gaussian]
+    own = tuple(event for event in events if type(event) is not Gaussian)
+    rules = {_rule(event) for event in own or gaussian}
+    rule = rules.pop() if len(rules) == 1 else None
+    if rule is None or (rule.single and len(own) > 1) or (rule.alone and gaussian):
+        names = ", ".join(sorted({type(event).__name__ for event in events})) or "nothing"
+        refuse(f"No accountant knows how to price {names} together.")
+    if rule.replace_only and adjacency != "replace-one":
+        refuse(rule.replace_only)
+    total = 0.0
+    for event in gaussian:
+        total += event.count * (event.sensitivity.under(adjacency) / event.scale) ** 2
+    return rule.curve(own, math.sqrt(total), adjacency)
 
 
 def delta(events: tuple[Event, ...], epsilon: float, adjacency: Adjacency) -> float:
@@ -322,8 +320,8 @@ def delta(events: tuple[Event, ...], epsilon: float, adjacency: Adjacency) -> fl
 def epsilon(events: tuple[Event, ...], delta: float, adjacency: Adjacency) -> float:
     """The epsilon that the events have at this delta, or an upper bound on it; ``inf`` where there is none."""
     check(0 <= delta < 1, f"Expected 0 <= delta={delta} < 1.")
-    pure = all(isinstance(e, Sphere | Claimed | Response) or getattr(e, "noise", "") == "sphere" for e in events)
-    if delta == 0 and not pure:
+    pure = [_rule(event).pure for event in events]  # all of them: what is unknown is refused at any delta
+    if delta == 0 and not all(pure):
         return math.inf
     with _within_reach():
         return _curve(events, adjacency).epsilon(delta)

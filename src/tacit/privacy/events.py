@@ -1,8 +1,8 @@
 """What was released: frozen, validated values that carry everything its price depends on, and nothing else.
 
 Every event states its sensitivity under both adjacencies; ``None`` says that the analysis does not cover that one.
-Prices are computed elsewhere (:mod:`tacit.privacy.curves`). Scales, norms and epsilons lie between LEAST and MOST, and
-counts are at most COUNT: no run needs more, and double precision holds the quotients of such numbers.
+Prices are computed elsewhere (:mod:`tacit.privacy.accounting`). Scales, norms and epsilons lie between LEAST and MOST,
+and counts are at most COUNT: no run needs more, and double precision holds the quotients of such numbers.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import dataclasses
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, get_args
 
-from tacit.checks import check
+from tacit.checks import check, refuse
 from tacit.types import Adjacency
 
 LEAST, MOST = 1e-150, 1e150
@@ -46,18 +46,20 @@ def is_count(value: object, least: int = 1, most: int = COUNT) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and least <= int(value) <= most
 
 
-def _check_amount(name: str, value: object) -> None:
-    sentence = f"Expected {name}={_shown(value)} > 0 and finite, from {LEAST:g} to {MOST:g}."
-    check(is_amount(value), sentence)
+def _check_amounts(event: object, *names: str) -> None:
+    for name in names:
+        if not is_amount(value := getattr(event, name)):
+            raise ValueError(f"Expected {name}={_shown(value)} > 0 and finite, from {LEAST:g} to {MOST:g}.")
+
+
+def _check_counts(event: object, *names: str, least: int = 1, most: int = COUNT) -> None:
+    for name in names:
+        if not is_count(value := getattr(event, name), least, most):
+            raise ValueError(f"Expected {name}={_shown(value)} to be a whole number >= {least}, at most {most:,}.")
 
 
 def _check_probability(name: str, value: object) -> None:
     check(is_probability(value), f"Expected 0 <= {name}={_shown(value)} < 1, and 0 or at least {SMALLEST:g}.")
-
-
-def _check_count(name: str, value: object, least: int = 1, most: int = COUNT) -> None:
-    sentence = f"Expected {name}={_shown(value)} to be a whole number >= {least}, at most {most:,}."
-    check(is_count(value, least, most), sentence)
 
 
 def _shown(value: object) -> str:
@@ -76,19 +78,19 @@ class Sensitivity:
     replace_one: float | None
 
     def __post_init__(self) -> None:
-        for name in ("add_remove", "replace_one"):
-            value = getattr(self, name)
-            if value is not None:
-                _check_amount(name, value)
+        _check_amounts(self, *(name for name in ("add_remove", "replace_one") if getattr(self, name) is not None))
 
     @classmethod
     def of_record(cls, norm: float) -> Sensitivity:
         """One record's part of a sum has this norm at most: adding moves by it, replacing by twice it."""
         return cls(norm, 2.0 * norm)
 
-    def under(self, adjacency: Adjacency) -> float | None:
-        """The value for one adjacency."""
-        return self.add_remove if adjacency == "add-remove" else self.replace_one
+    def under(self, adjacency: Adjacency) -> float:
+        """The value for one adjacency; refused where it is not covered."""
+        value = self.add_remove if adjacency == "add-remove" else self.replace_one
+        if value is None:
+            refuse(f"The analysis of this method does not cover {adjacency} neighbours. Use the other adjacency.")
+        return value
 
     def times(self, factor: float) -> Sensitivity:
         """Both values scaled."""
@@ -110,11 +112,11 @@ class Gaussian:
     count: int = 1
 
     def __post_init__(self) -> None:
-        _check_amount("scale", self.scale)
-        _check_count("count", self.count)
+        _check_amounts(self, "scale")
+        _check_counts(self, "count")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PoissonGaussian:
     """``count`` noisy sums over Poisson samples: each record joins each sum independently with probability ``rate``.
 
@@ -127,13 +129,12 @@ class PoissonGaussian:
     count: int
 
     def __post_init__(self) -> None:
-        _check_amount("clip", self.clip)
-        _check_amount("scale", self.scale)
+        _check_amounts(self, "clip", "scale")
         check(is_amount(self.rate) and self.rate <= 1, f"Expected 0 < rate={_shown(self.rate)} <= 1.")
-        _check_count("count", self.count)
+        _check_counts(self, "count")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SubsetGaussian:
     """``count`` noisy sums over uniformly drawn subsets of ``batch`` out of ``records`` records (replace-one only)."""
 
@@ -144,10 +145,8 @@ class SubsetGaussian:
     count: int
 
     def __post_init__(self) -> None:
-        _check_amount("clip", self.clip)
-        _check_amount("scale", self.scale)
-        _check_count("count", self.count)
-        _check_count("records", self.records)
+        _check_amounts(self, "clip", "scale")
+        _check_counts(self, "count", "records")
         check(
             is_count(self.batch, 1, self.records),
             f"Expected 1 <= batch={_shown(self.batch)} <= records={self.records}.",
@@ -165,10 +164,10 @@ class Sphere:
     scale: float
 
     def __post_init__(self) -> None:
-        _check_amount("scale", self.scale)
+        _check_amounts(self, "scale")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Objective:
     """The exact minimiser of a sum of losses plus a random linear term ``<b, w>`` and (Lambda/2)||w||^2.
 
@@ -188,9 +187,8 @@ class Objective:
     noise: str = "gaussian"
 
     def __post_init__(self) -> None:
-        for name in ("slope", "trace", "strength", "scale"):
-            _check_amount(name, getattr(self, name))
-        _check_count("outputs", self.outputs, 2 if self.geometry == "simplex" else 1, OUTPUTS)
+        _check_amounts(self, "slope", "trace", "strength", "scale")
+        _check_counts(self, "outputs", least=2 if self.geometry == "simplex" else 1, most=OUTPUTS)
         kinds = ("logistic", "monotone", "two-sided", "simplex")
         check(self.geometry in kinds, f"Expected geometry={_shown(self.geometry)} to be one of {', '.join(kinds)}.")
         check(
@@ -211,7 +209,7 @@ class Claimed:
     reference: str
 
     def __post_init__(self) -> None:
-        _check_amount("epsilon", self.epsilon)
+        _check_amounts(self, "epsilon")
         _check_probability("delta", self.delta)
         check(isinstance(self.reference, str) and self.reference, "Expected a claim to name its reference.")
 
@@ -240,10 +238,8 @@ class InputMinimum:
     rare: float
 
     def __post_init__(self) -> None:
-        for name in ("row", "cross", "radius", "scale"):
-            _check_amount(name, getattr(self, name))
-        for name in ("features", "records", "honest"):
-            _check_count(name, getattr(self, name))
+        _check_amounts(self, "row", "cross", "radius", "scale")
+        _check_counts(self, "features", "records", "honest")
         check(self.honest <= self.records, f"Expected honest={self.honest} <= records={self.records}.")
         bounded = _is_real(self.row_scale) and (self.row_scale == 0 or is_amount(self.row_scale))
         check(bounded, f"Expected row_scale={_shown(self.row_scale)} >= 0 and finite, 0 or from {LEAST:g} to {MOST:g}.")
@@ -261,7 +257,7 @@ class Response:
     epsilon: float
 
     def __post_init__(self) -> None:
-        _check_amount("epsilon", self.epsilon)
+        _check_amounts(self, "epsilon")
 
 
 @dataclass(frozen=True)
@@ -273,27 +269,14 @@ class Shuffled:
     records: int
 
     def __post_init__(self) -> None:
-        _check_amount("epsilon", self.epsilon)
+        _check_amounts(self, "epsilon")
         _check_probability("delta", self.delta)
-        _check_count("records", self.records)
+        _check_counts(self, "records")
 
 
 Event = Gaussian | PoissonGaussian | SubsetGaussian | Sphere | Objective | Claimed | InputMinimum | Response | Shuffled
 
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        Gaussian,
-        PoissonGaussian,
-        SubsetGaussian,
-        Sphere,
-        Objective,
-        Claimed,
-        InputMinimum,
-        Response,
-        Shuffled,
-    )
-}
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def to_dict(event: Event) -> dict[str, Any]:
