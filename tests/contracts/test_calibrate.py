@@ -106,6 +106,9 @@ def test_the_bracket_grows_by_four_from_one_and_then_halves():
     scales, found = probed(pure, Budget(0.25, 0.0))
     assert scales[:4] == [1.0, 4.0, 16.0, 8.0]
     assert found == pytest.approx(8.0, rel=2e-9)
+    # Then means of the logarithms, until the bracket is a billionth wide and not until no scale is left in it.
+    assert scales[4:8] == [4.0, 8.0, math.sqrt(32.0), math.sqrt(8 * math.sqrt(32.0))]
+    assert len(scales) == 6 + 30
     scales, found = probed(pure, Budget(3.9, 0.0), guess=8.0)
     assert scales[:6] == [8.0, 4.0, 2.0, 1.0, 0.5, 1.0]
     assert found == pytest.approx(2 / 3.9, rel=2e-9)

@@ -58,8 +58,10 @@ def test_a_border_is_found_between_neighbouring_doubles(low, high):
     places = [low, math.nextafter(high, low), *(rng.random() * high + rng.random() * low for _ in range(20))]
     for threshold in places:
         if low <= threshold < high:
-            found = narrow(lambda x, t=threshold: x <= t, low, high)
+            tried = []
+            found = narrow(lambda x, t=threshold, tried=tried: tried.append(x) or x <= t, low, high)
             assert found == (threshold, math.nextafter(threshold, math.inf))
+            assert len(set(tried)) == len(tried), "a number was tried twice"
 
 
 @pytest.mark.parametrize("relative", [1e-1, 1e-6, 1e-12])
