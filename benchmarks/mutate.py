@@ -1,6 +1,6 @@
 """Mutation testing: change the code that prices, clips and adds noise, one place at a time, and see that a test fails.
 
-Run ``python benchmarks/mutate.py`` (all modules), or name some: ``python benchmarks/mutate.py tails curves``. Each
+Run ``python benchmarks/mutate.py`` (all modules), or name some: ``python benchmarks/mutate.py tails minimisers``. Each
 module is changed in a copy under ``build/mutate`` and met by its own few tests. A change that no test notices must
 stand in ``tests/mutants.toml`` with the reason why it is harmless: a new one fails the run, and so does a score below
 the goal. ``--accept WHY`` writes the survivors there, for a person to look through; ``--again`` goes on with a run
@@ -30,7 +30,7 @@ FAST = "not extreme_sampling and not long_composition and not 1000000 and not so
 TESTS: dict[str, list[str]] = {
     "tails": PRICES[:1],
     "rounding": ["tests/contracts/test_rounding.py"],
-    "curves": [
+    "minimisers": [
         "tests/contracts/test_corners.py",
         *(
             f"{PRICES[0]}::test_{name}"

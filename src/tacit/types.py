@@ -71,7 +71,7 @@ class Loss(Protocol):
     def geometry(self) -> str:
         """Which slopes one record can have.
 
-        'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.privacy.curves`).
+        'logistic', 'monotone', 'two-sided' or 'simplex' (:mod:`tacit.privacy.minimisers`).
         """
 
     @property

@@ -11,7 +11,7 @@ from dp_accounting import pld, rdp
 from scipy import integrate, special
 
 from tacit.checks import PrivacyError
-from tacit.privacy import accounting, curves, tails
+from tacit.privacy import accounting, minimisers, tails
 from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
 from tacit.types import ADJACENCIES
 
@@ -33,7 +33,7 @@ def test_gaussian_delta_is_never_below_the_truth_and_hardly_above(mu):
     for epsilon in (*epsilons, mu**2 / 2 - 1.01 * mu, mu**2 / 2 - 0.99 * mu, -1e-3 * mu, -mu, -3 * mu, -1.0):
         with mpmath.workdps(80):
             exact = exact_gaussian(mu, epsilon)
-            found = mpmath.mpf(curves.gaussian_delta(mu, epsilon))
+            found = mpmath.mpf(tails.gaussian_delta(mu, epsilon))
             assert found >= exact, (epsilon, float(found / exact - 1))
             assert found <= exact * (1 + mpmath.mpf("1e-7")) + mpmath.mpf(2.0**-1022), (epsilon, float(found / exact))
 
@@ -45,7 +45,7 @@ def test_gaussian_delta_pays_for_the_rounding_of_its_argument(rng):
             with mpmath.workdps(80):
                 epsilon = float(ratio) * mu
                 exact = exact_gaussian(mu, epsilon)
-                assert exact <= curves.gaussian_delta(mu, epsilon) <= exact * (1 + mpmath.mpf("1e-10")), epsilon
+                assert exact <= tails.gaussian_delta(mu, epsilon) <= exact * (1 + mpmath.mpf("1e-10")), epsilon
 
 
 def test_gaussian_delta_edges():
@@ -58,7 +58,7 @@ def test_gaussian_delta_edges():
     assert accounting.gaussian_delta(1e9, 1.0) == 1.0
     assert accounting.gaussian_delta(1.0, -1000.0) == 1.0
     assert accounting.gaussian_delta(1e3, -1000.0) == 1.0
-    assert [curves.chi_delta(40.0, -800.0, k) for k in (1, 2, 5)] == [1.0, 1.0, 1.0]
+    assert [tails.chi_delta(40.0, -800.0, k) for k in (1, 2, 5)] == [1.0, 1.0, 1.0]
 
 
 def test_mills_gap_charges_for_its_cancellation():
@@ -99,9 +99,9 @@ def test_chi_delta_far_out_and_for_many_directions():
     for mu, epsilon, k in ((0.01, 0.3, 3), (1e-5, 3e-4, 2), (2.0, 60.0, 200), (0.1, 2.0, 1000)):
         start = (epsilon - mu**2 / 2) / mu
         tail = [mpmath.gammainc(mpmath.mpf(k) / 2, (start + x) ** 2 / 2, regularized=True) for x in (0, 1 / start)]
-        got = curves.chi_delta(mu, epsilon, k)
+        got = tails.chi_delta(mu, epsilon, k)
         assert tail[1] * -math.expm1(-mu / start) <= got <= tail[0]
-    assert curves.chi_delta(1e-3, 1.0, 2) > 0
+    assert tails.chi_delta(1e-3, 1.0, 2) > 0
 
 
 def test_the_incomplete_gamma_function_is_as_exact_as_is_trusted():
@@ -113,8 +113,8 @@ def test_the_incomplete_gamma_function_is_as_exact_as_is_trusted():
 @pytest.mark.parametrize("ratio", [1e-9, 0.3, 40.0, 1e6])
 def test_the_bends_lie_above_the_log_determinant(ratio):
     """In 50 digits, at the knots' own places and between them: rounding must not let a chord cut the curve."""
-    for touching in curves.TANGENTS:
-        knots = curves._bends(ratio, touching)
+    for touching in minimisers.TANGENTS:
+        knots = minimisers._bends(ratio, touching)
         assert (knots[0][0], knots[-1]) == (0.0, (1.0, 0.0))
         for (s0, h0), (s1, h1) in itertools.pairwise(knots):
             for part in (0.0, 1e-9, 0.25, 0.5, 0.75, 1 - 1e-9, 1.0):
@@ -138,7 +138,7 @@ def test_log_determinant_is_rounded_up():
             )
             exact = mpmath.log1p(mpmath.mpf(trace) / (rank * mpmath.mpf(strong)))
             exact *= rank if geometry == "simplex" else outputs
-            assert exact <= curves.log_determinant(event) <= exact * (1 + 1e-14)
+            assert exact <= minimisers.log_determinant(event) <= exact * (1 + 1e-14)
 
 
 @pytest.mark.parametrize(("epsilon", "ratio", "expected"), [(1.0, 0.1, 0.2349), (0.1, 0.01, 0.0280), (3.0, 0.3, 0.641)])
@@ -480,24 +480,24 @@ def test_objective_with_a_gaussian_release_is_the_mean_over_its_loss(geometry, a
             # Two-sided slopes have two bounds, each for its range: the mean of the smaller is not what is composed.
             full = 2 * event.slope / event.scale
             wide = math.hypot(full, extra)
-            convex = (epsilon - curves.log_determinant(event)) ** 2 >= wide**2 + wide**4 / 4
+            convex = (epsilon - minimisers.log_determinant(event)) ** 2 >= wide**2 + wide**4 / 4
             if geometry == "two-sided" and adjacency == "replace-one" and convex:
-                left = epsilon - losses - curves.log_determinant(event)
-                values = [2 * curves.gaussian_delta(full, e) + 2 * curves.gaussian_delta(0.0, e) for e in left]
+                left = epsilon - losses - minimisers.log_determinant(event)
+                values = [2 * tails.gaussian_delta(full, e) + 2 * tails.gaussian_delta(0.0, e) for e in left]
                 expected = float(weights @ values)
             else:
-                cases = curves.corners(event, adjacency)
+                cases = minimisers.corners(event, adjacency)
                 unit = event.slope / event.scale
                 expected = min(
                     float(weights @ [
-                        sum(c.count * curves.gaussian_delta(c.norm * unit, epsilon - x - c.offset) for c in case)
+                        sum(c.count * tails.gaussian_delta(c.norm * unit, epsilon - x - c.offset) for c in case)
                         for x in losses
                     ])
                     for case in cases
                 )  # fmt: skip
-            found = curves.objective_delta(event, epsilon, adjacency, extra)
+            found = minimisers.objective_delta(event, epsilon, adjacency, extra)
             assert found == pytest.approx(expected, rel=2e-2, abs=1e-9)
-            assert found >= curves.objective_delta(event, epsilon, adjacency)
+            assert found >= minimisers.objective_delta(event, epsilon, adjacency)
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -10,7 +10,7 @@ from scipy import fft
 from scipy.special import ndtr
 
 from tacit.privacy.composition import Composition
-from tacit.privacy.privacy_loss import Masses, Release, discretise
+from tacit.privacy.privacy_loss import DominatingPair, Masses, discretise
 from tacit.rounding import U
 
 mpmath.mp.dps = 40
@@ -21,7 +21,7 @@ PAIRS = [(1.0, 0.01), (0.3, 0.5), (4.0, 1e-4), (0.05, 0.9), (2.0, 0.999999)]
 
 def release(mu, rate, side, count=1):
     p, q = SIDES[side]
-    return Release(mu=mu, p=p * rate, q=q * rate, count=count)
+    return DominatingPair(mu=mu, p=p * rate, q=q * rate, count=count)
 
 
 def loss_at(pair, x):
@@ -79,7 +79,7 @@ def exact_gaussian(mu, epsilon):
 @pytest.mark.parametrize("count", [1, 7, 10**4, 10**6])
 @pytest.mark.parametrize("mu", [0.05, 4.0])
 def test_everybody_sampled_is_the_plain_gaussian(count, mu):
-    whole = Composition.of((Release(mu=mu / math.sqrt(count), p=1.0, q=0.0, count=count),))
+    whole = Composition.of((DominatingPair(mu=mu / math.sqrt(count), p=1.0, q=0.0, count=count),))
     for epsilon in (0.0, mu, 3 * mu + mu**2 / 2, 6 * mu + mu**2 / 2, 9 * mu + mu**2 / 2):
         ratio = whole.delta(epsilon) / exact_gaussian(mu, epsilon)
         assert 1 <= ratio <= 1.01, (epsilon, float(ratio - 1))

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from tacit.privacy import accounting
-from tacit.privacy.curves import gaussian_delta, input_convexity, input_delta, input_row
 from tacit.privacy.events import InputMinimum, Objective, Sensitivity, Sphere
+from tacit.privacy.minimisers import input_convexity, input_delta, input_row
 from tacit.privacy.shuffle import (
     price_of_local_delta,
     shuffled_approximate_delta,
     shuffled_delta,
     shuffled_epsilon_closed_form,
 )
+from tacit.privacy.tails import gaussian_delta
 
 
 def collection(**changes):

@@ -7,7 +7,7 @@ import mpmath
 import pytest
 
 from tacit.checks import PrivacyError
-from tacit.privacy import accounting, curves
+from tacit.privacy import accounting, minimisers, tails
 from tacit.privacy.events import Claimed, Gaussian, Objective, Sensitivity, Sphere
 from tacit.types import ADJACENCIES
 
@@ -39,7 +39,7 @@ def test_an_objective_costs_its_determinant_and_its_slope(geometry, outputs, mod
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_one_logistic_objective_costs_its_worst_corner_by_the_best_tangents(adjacency):
     event = pure_objective("logistic")
-    worst = [max(c.offset + c.norm * 2.0 / 5.0 for c in cases) for cases in curves.corners(event, adjacency)]
+    worst = [max(c.offset + c.norm * 2.0 / 5.0 for c in cases) for cases in minimisers.corners(event, adjacency)]
     assert len({round(w, 9) for w in worst}) > 1, "else it does not matter which is taken"
     assert accounting.epsilon((event,), 0.0, adjacency) == pytest.approx(min(worst), rel=1e-13)
     # Never less than the steepest gradient alone, and never more than with the whole determinant.
@@ -105,6 +105,6 @@ def test_a_gaussian_needs_a_delta(delta):
 def test_gaussian_mu_is_right_to_many_digits():
     for epsilon, delta in itertools.product((0.0, 1e-3, 1.0, 30.0), (1e-12, 1e-5, 0.3, 0.9)):
         mu = accounting.gaussian_mu(epsilon, delta)
-        assert curves.gaussian_delta(mu, epsilon) <= delta < curves.gaussian_delta(mu * (1 + 1e-7), epsilon)
+        assert tails.gaussian_delta(mu, epsilon) <= delta < tails.gaussian_delta(mu * (1 + 1e-7), epsilon)
         event = (Gaussian(Sensitivity(mu, mu), 1.0),)
         assert accounting.delta(event, epsilon, "add-remove") <= delta

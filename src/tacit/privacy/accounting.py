@@ -32,15 +32,6 @@ from dp_accounting import rdp
 
 from tacit.checks import PrivacyError, check, refuse
 from tacit.privacy.composition import Composition
-from tacit.privacy.curves import (
-    Corner,
-    corners,
-    input_convexity,
-    input_delta,
-    input_row,
-    log_determinant,
-    objective_delta,
-)
 from tacit.privacy.events import (
     Claimed,
     Event,
@@ -53,7 +44,16 @@ from tacit.privacy.events import (
     Sphere,
     SubsetGaussian,
 )
-from tacit.privacy.privacy_loss import Release
+from tacit.privacy.minimisers import (
+    Corner,
+    corners,
+    input_convexity,
+    input_delta,
+    input_row,
+    log_determinant,
+    objective_delta,
+)
+from tacit.privacy.privacy_loss import DominatingPair
 from tacit.privacy.shuffle import shuffled_approximate_delta
 from tacit.privacy.tails import chi_delta, gaussian_delta
 from tacit.rounding import SMALL, below, border, up
@@ -189,14 +189,12 @@ def _poisson(own: tuple[PoissonGaussian, ...], others: float, adjacency: Adjacen
     if not sampled or max(central, mu) > 100 or not LEAST_MOVED <= widest <= 25 or steps > SAMPLED_STEPS:
         return plain
     sides = ((1, 1),) if adjacency == "replace-one" else ((1, 0), (0, 1))
-    gaussian = (Release(mu=mu, p=1.0, q=0.0, count=1),) if mu else ()
-    sums = [
-        Composition.of(
-            gaussian
-            + tuple(Release(mu=_UP * e.clip / e.scale, p=up * e.rate, q=down * e.rate, count=e.count) for e in sampled)
-        )
-        for up, down in sides
+    gaussian = (DominatingPair(mu=mu, p=1.0, q=0.0, count=1),) if mu else ()
+    pairs = [
+        [DominatingPair(mu=_UP * e.clip / e.scale, p=p * e.rate, q=q * e.rate, count=e.count) for e in sampled]
+        for p, q in sides
     ]
+    sums = [Composition.of((*gaussian, *pair)) for pair in pairs]
     return _Curve(
         lambda e: min(plain.delta(e), max(side.delta(e) for side in sums)),
         lambda d: min(plain.epsilon(d), max(side.epsilon(d) for side in sums)),

@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.optimize import brentq
 
-from tacit.privacy.privacy_loss import Masses, Release, discretise
-from tacit.privacy.tilting import Choice
+from tacit.privacy.privacy_loss import DominatingPair, Masses, discretise
+from tacit.privacy.tilting import CoarseLosses
 from tacit.rounding import U, below, up
 from tacit.types import Array
 
@@ -88,7 +88,7 @@ class Composition:
     kinds: tuple[Masses, ...]
 
     @classmethod
-    def of(cls, releases: tuple[Release, ...]) -> Composition:
+    def of(cls, releases: tuple[DominatingPair, ...]) -> Composition:
         """The releases on a grid fine enough for their sum, and as coarse as that allows."""
         spreads = [release.spread() for release in releases]
         whole = math.sqrt(sum(r.count * s**2 for r, s in zip(releases, spreads, strict=True)))
@@ -113,17 +113,17 @@ class Composition:
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta(epsilon)."""
         inner = below(epsilon, self.shift)
-        return min(1.0, up(self._tilted(self._choice.at_epsilon(inner)).delta(inner) + self.beyond))
+        return min(1.0, up(self._tilted(self._coarse.at_epsilon(inner)).delta(inner) + self.beyond))
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on epsilon(delta): a value at which :meth:`delta` was found to be at most ``delta``."""
         left = delta - self.beyond
         if left <= 0:
             return math.inf
-        found = self._solve(self._tilted(self._choice.at_delta(left)), left)
+        found = self._solve(self._tilted(self._coarse.at_delta(left)), left)
         if not math.isfinite(found):
             return math.inf
-        found = self._solve(self._tilted(self._choice.at_epsilon(found - self.shift)), left)
+        found = self._solve(self._tilted(self._coarse.at_epsilon(found - self.shift)), left)
         # The next theta's bound may differ by some rounding errors, and both directions of a price must agree.
         push = 1e-4 * self.step
         while not self.delta(found) <= delta:
@@ -138,7 +138,7 @@ class Composition:
         def excess(inner: float) -> float:
             return math.log(max(tilted.delta(inner), 1e-320) / delta)
 
-        low, width = -self.shift, max(self._choice.deviation, self.step)
+        low, width = -self.shift, max(self._coarse.deviation, self.step)
         if excess(low) <= 0:
             return 0.0
         while excess(low + width) > 0:
@@ -148,8 +148,8 @@ class Composition:
         return float(brentq(excess, low, low + width, xtol=1e-4 * self.step, rtol=1e-12)) + self.shift
 
     @functools.cached_property
-    def _choice(self) -> Choice:
-        return Choice.of(self.step, self.kinds)
+    def _coarse(self) -> CoarseLosses:
+        return CoarseLosses.of(self.step, self.kinds)
 
     @functools.cached_property
     def _kept(self) -> dict[float, Tilted]:
@@ -165,7 +165,7 @@ class Composition:
 
     def _transform(self, theta: float) -> Tilted:
         """Tilt, transform, multiply and transform back, with the errors of each."""
-        spread = math.sqrt(self._choice.moments(theta)[2])
+        spread = math.sqrt(self._coarse.moments(theta)[2])
         wide = max(14 * spread, min(_ENOUGH / theta, 40 * spread))
         level = min(max(10, math.ceil(math.log2(max(wide / self.step, 2.0)))), _LARGEST)
         size = 2**level

@@ -173,9 +173,9 @@ class Objective:
 
     ``slope`` bounds one record's gradient norm in one model and ``trace`` the trace of its Hessian; Lambda is
     ``strength``. ``geometry`` says which gradients one record can have, whatever w, as a convex set of corners
-    (see :func:`tacit.privacy.curves.corners`): 'logistic', 'monotone', 'two-sided' or 'simplex'. ``outputs`` counts the
-    classes of a simplex, or the independent models. ``noise`` is 'gaussian' (standard deviation ``scale``) or 'sphere'
-    (density proportional to exp(-||b||/scale)).
+    (see :func:`tacit.privacy.minimisers.corners`): 'logistic', 'monotone', 'two-sided' or 'simplex'. ``outputs`` counts
+    the classes of a simplex, or the independent models. ``noise`` is 'gaussian' (standard deviation ``scale``) or
+    'sphere' (density proportional to exp(-||b||/scale)).
     """
 
     slope: float
@@ -222,7 +222,7 @@ class InputMinimum:
     ||q|| <= ``row``, ||p|| <= ``cross``, u of standard deviation ``row_scale`` a coordinate, and all those r together
     of standard deviation ``scale``. The others are anything, known to whoever has the model. ``ridge`` (Delta_in, of
     either sign) is added to the quadratic. ``tail`` is the probability given to each of two rare events of the row
-    noise; ``rare`` that the run is not the one that is analysed (:func:`tacit.privacy.curves.input_delta`).
+    noise; ``rare`` that the run is not the one that is analysed (:func:`tacit.privacy.minimisers.input_delta`).
     """
 
     features: int

@@ -42,7 +42,7 @@ _TAIL = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release:
+class DominatingPair:
     """``count`` equal releases by the pair above: ``mu``, and the weights p and q of the shifted parts."""
 
     mu: float
@@ -124,7 +124,7 @@ def _between(edges: Array, mean: float) -> tuple[Array, Array]:
     return mass, error + _TINY
 
 
-def discretise(release: Release, step: float) -> Masses:
+def discretise(release: DominatingPair, step: float) -> Masses:
     """The masses of one of the releases on the multiples of ``step``."""
     least, most = release.ends()
     first, last = int(np.floor(least / step)), int(np.ceil(most / step)) + 1
@@ -155,8 +155,8 @@ def discretise(release: Release, step: float) -> Masses:
     )
 
 
-def _forward(release: Release, edges: Array) -> float:
-    """A bound on the rounding error of :meth:`Release.loss` between the edges, and on which losses have no x.
+def _forward(release: DominatingPair, edges: Array) -> float:
+    """A bound on the rounding error of :meth:`DominatingPair.loss` between the edges, and on which losses have no x.
 
     An error of z moves log(1 - w + w e^z) by its share w e^z / (1 - w + w e^z) only, which is tiny for rare parts.
     """
@@ -170,7 +170,7 @@ def _forward(release: Release, edges: Array) -> float:
     return SMALL * float(bound)
 
 
-def _tails(release: Release, edges: Array) -> tuple[float, float]:
+def _tails(release: DominatingPair, edges: Array) -> tuple[float, float]:
     """P's masses below the first edge and above the last, rounded up."""
     masses = []
     for x, sign in ((edges[0], 1.0), (edges[-1], -1.0)):

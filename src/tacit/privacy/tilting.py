@@ -23,13 +23,13 @@ _COARSE = 4096
 
 
 @dataclass(frozen=True)
-class Choice:
+class CoarseLosses:
     """Count, losses and masses of every kind, in few cells."""
 
     cells: tuple[tuple[int, Array, Array], ...]
 
     @classmethod
-    def of(cls, step: float, kinds: tuple[Masses, ...]) -> Choice:
+    def of(cls, step: float, kinds: tuple[Masses, ...]) -> CoarseLosses:
         """Evenly spaced cells, and one for every point that has much mass."""
         cells = []
         for kind in kinds:

@@ -1,6 +1,6 @@
-"""The curves delta(epsilon) of single releases: objective perturbation and input perturbation.
+"""The price of a perturbed minimiser, delta(epsilon): objective perturbation and input perturbation.
 
-Each is a formula with a proof page; :mod:`tacit.privacy.accounting` puts them together.
+Each is a formula with a proof page; :mod:`tacit.privacy.accounting` puts them together with other releases.
 """
 
 from __future__ import annotations
