@@ -43,6 +43,7 @@ TESTS: dict[str, list[str]] = {
     "privacy_loss": PRICES[1:],
     "composition": PRICES[1:],
     "accounting": [
+        "tests/contracts/test_events.py",
         BY_HAND,
         *PRICES,
         "tests/contracts/test_pure.py",
