@@ -1,7 +1,11 @@
 """Events say what was released: bad numbers are refused with their name, and JSON brings back the same value."""
 
 import json
+import math
+import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tacit.checks import PrivacyError
@@ -185,3 +189,58 @@ def test_sensitivities():
     for one, adjacency in ((Sensitivity(None, 2.0), "add-remove"), (Sensitivity(2.0, None), "replace-one")):
         with pytest.raises(PrivacyError, match=f"^The analysis of this method does not cover {adjacency} neighbours"):
             one.under(adjacency)
+
+
+def test_the_ends_of_the_ranges_belong_to_them():
+    least, most = events.LEAST, events.MOST
+    for value in (least, most, 1, np.float32(2.5)):
+        assert events.is_amount(value)
+    for value in (math.nextafter(least, 0.0), math.nextafter(most, math.inf), 10**151, 0):
+        assert not events.is_amount(value)
+    for value in (0, 0.0, events.SMALLEST, 0.5, math.nextafter(1.0, 0.0)):
+        assert events.is_probability(value)
+    for value in (-0.0, math.nextafter(events.SMALLEST, 0.0), 1, 1.0):
+        assert not events.is_probability(value)
+    for value, ends in ((1, ()), (events.COUNT, ()), (0, (0,)), (6, (6, 9)), (9, (6, 9))):
+        assert events.is_count(value, *ends)
+    for value, ends in ((0, ()), (events.COUNT + 1, ()), (5, (6, 9)), (10, (6, 9)), (1.0, ()), (True, ())):
+        assert not events.is_count(value, *ends)
+
+
+def test_events_take_the_ends_of_their_ranges():
+    (minimum,) = (event for event in ALL if isinstance(event, InputMinimum))
+    for change in ({"ridge": events.MOST}, {"ridge": -events.MOST}, {"rare": 1}, {"rare": 1.0}, {"rare": 0.0}):
+        assert replace(minimum, **change) != minimum
+    objective = Objective(slope=1.0, trace=1.0, regularization=1.0, scale=1.0, geometry="simplex", outputs=2)
+    assert replace(objective, outputs=events.OUTPUTS).outputs == events.OUTPUTS
+    for outputs in (1, events.OUTPUTS + 1):
+        with pytest.raises(ValueError, match=rf"^Expected outputs={outputs} to be .* >= 2, at most 1,000,000"):
+            replace(objective, outputs=outputs)
+    with pytest.raises(ValueError, match=r"^Expected count=1000000000001 to be .* >= 1, at most 1,000,000,000,"):
+        Gaussian(ONE, 1.0, 10**12 + 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (-(10**18) + 1, "-999999999999999999"),
+        (10**18, "(a number of more than 18 digits)"),
+        (-(10**400), "(a number of more than 18 digits)"),
+        ("x" * 38, repr("x" * 38)),
+        ("x" * 39, "'" + "x" * 36 + "..."),
+    ],
+)
+def test_what_is_refused_is_shown_in_few_letters(value, shown):
+    with pytest.raises(ValueError, match=rf"^Expected count={re.escape(shown)} to be"):
+        Gaussian(ONE, 1.0, value)
+
+
+def test_sentences_begin_and_end():
+    with pytest.raises(ValueError, match=r"^Expected a claim to name its reference\.$"):
+        Claimed(1.0, 0.0, "")
+    with pytest.raises(ValueError, match=r"^Expected an event to be a mapping of fields\.$"):
+        events.from_dict([])
+    with pytest.raises(ValueError, match=r"^Expected a Response event to have exactly the fields epsilon\.$"):
+        events.from_dict({"kind": "Response"})
+    with pytest.raises(ValueError, match=r"the fields count, scale, sensitivity\.$"):
+        events.from_dict({"kind": "Gaussian"})
