@@ -133,9 +133,7 @@ def test_log_determinant_is_rounded_up():
             rank = outputs - 1 if geometry == "simplex" else 1
             if rank == 0:
                 continue
-            event = Objective(
-                slope=1.0, trace=trace, strength=strong, scale=1.0, geometry=geometry, outputs=outputs
-            )
+            event = Objective(slope=1.0, trace=trace, strength=strong, scale=1.0, geometry=geometry, outputs=outputs)
             exact = mpmath.log1p(mpmath.mpf(trace) / (rank * mpmath.mpf(strong)))
             exact *= rank if geometry == "simplex" else outputs
             assert exact <= minimisers.log_determinant(event) <= exact * (1 + 1e-14)

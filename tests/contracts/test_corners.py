@@ -16,9 +16,7 @@ RATIO = 0.3
 
 
 def event(geometry, outputs=1, *, mu=0.4, ratio=RATIO):
-    return Objective(
-        slope=2.0, trace=4.0 * ratio, strength=4.0, scale=2.0 / mu, geometry=geometry, outputs=outputs
-    )
+    return Objective(slope=2.0, trace=4.0 * ratio, strength=4.0, scale=2.0 / mu, geometry=geometry, outputs=outputs)
 
 
 def counted(cases):

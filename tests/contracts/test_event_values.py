@@ -211,7 +211,7 @@ def test_events_take_the_ends_of_their_ranges():
     (minimum,) = (event for event in ALL if isinstance(event, InputMinimum))
     for change in ({"ridge": events.MOST}, {"ridge": -events.MOST}, {"rare": 1}, {"rare": 1.0}, {"rare": 0.0}):
         assert replace(minimum, **change) != minimum
-    objective = Objective(slope=1.0, trace=1.0, regularization=1.0, scale=1.0, geometry="simplex", outputs=2)
+    objective = Objective(slope=1.0, trace=1.0, strength=1.0, scale=1.0, geometry="simplex", outputs=2)
     assert replace(objective, outputs=events.OUTPUTS).outputs == events.OUTPUTS
     for outputs in (1, events.OUTPUTS + 1):
         with pytest.raises(ValueError, match=rf"^Expected outputs={outputs} to be .* >= 2, at most 1,000,000"):

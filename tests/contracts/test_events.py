@@ -191,6 +191,24 @@ def test_what_nobody_priced_is_refused(event):
                 accounting.epsilon(released, delta, "replace-one")
 
 
+@pytest.mark.parametrize("delta", [-0.1, 1.0, 1.5, math.nan])
+def test_a_delta_is_a_probability(delta):
+    with pytest.raises(ValueError, match=rf"^Expected 0 <= delta={delta} < 1\.$"):
+        accounting.epsilon((Gaussian(MOVED, 1.0),), delta, "replace-one")
+
+
+def test_an_epsilon_is_found_with_few_prices_and_is_infinite_from_half_a_million_on(monkeypatch):
+    known, asked = accounting.gaussian_delta, []
+    monkeypatch.setattr(accounting, "gaussian_delta", lambda *words: asked.append(words) or known(*words))
+    found = {
+        mu: accounting.epsilon((Gaussian(Sensitivity(mu, mu), 1.0),), 1e-5, "replace-one") for mu in (900.0, 1100.0)
+    }
+    assert found[1100.0] == math.inf
+    assert known(900.0, found[900.0]) <= 1e-5 < known(900.0, found[900.0] * (1 - 1e-9))
+    assert known(1100.0, 2.0**19) > 1e-5
+    assert len(asked) < 80
+
+
 PURE = Objective(slope=1.0, trace=0.25, strength=3.0, scale=9.0, geometry="monotone", noise="sphere")
 BESIDE = {  # what each kind is priced beside, of one more of its kind, a Gaussian release and a pure one
     Gaussian: "ng", PoissonGaussian: "ng", SubsetGaussian: "ng", Sphere: "np", Objective: "g", Claimed: "",

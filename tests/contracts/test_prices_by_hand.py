@@ -86,9 +86,7 @@ def test_price_of_a_pure_objective(geometry, outputs, adjacency, norm):
     """log det + norm slope/scale, and a sphere release beside it adds."""
     if geometry == "simplex":
         outputs += 1
-    main = Objective(
-        slope=1.5, trace=0.25, strength=7.0, scale=4.0, geometry=geometry, outputs=outputs, noise="sphere"
-    )
+    main = Objective(slope=1.5, trace=0.25, strength=7.0, scale=4.0, geometry=geometry, outputs=outputs, noise="sphere")
     rank = outputs - 1 if geometry == "simplex" else outputs
     each = 0.25 / (rank * 7.0) if geometry == "simplex" else 0.25 / 7.0
     models = 1 if geometry == "simplex" else outputs
@@ -102,9 +100,7 @@ def test_price_of_a_pure_objective(geometry, outputs, adjacency, norm):
 
 def test_price_of_a_pure_logistic_objective():
     """Below the crude sum: the determinant is largest where the gradient is not. Against a fine grid over the slope."""
-    main = Objective(
-        slope=1.0, trace=0.25, strength=0.5, scale=2.0, geometry="logistic", outputs=1, noise="sphere"
-    )
+    main = Objective(slope=1.0, trace=0.25, strength=0.5, scale=2.0, geometry="logistic", outputs=1, noise="sphere")
     for adjacency, other in (("add-remove", 0.0), ("replace-one", 1.0)):
         slopes = np.linspace(0, 1, 2001)
         exact = (np.log1p(4 * 0.25 / 0.5 * slopes * (1 - slopes)) + (slopes + other) / 2.0).max()

@@ -16,9 +16,7 @@ EITHER = {"add-remove": 0, "replace-one": 1}
 
 
 def pure_objective(geometry, outputs=1):
-    return Objective(
-        slope=2.0, trace=0.6, strength=3.0, scale=5.0, geometry=geometry, outputs=outputs, noise="sphere"
-    )
+    return Objective(slope=2.0, trace=0.6, strength=3.0, scale=5.0, geometry=geometry, outputs=outputs, noise="sphere")
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

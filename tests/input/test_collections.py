@@ -16,8 +16,8 @@ from tacit import LinearRegression, PrivacyError
 from tacit.mechanisms import InputPerturbation, input_plan
 from tacit.mechanisms.input import BEYOND, honest_among
 from tacit.privacy import accounting
-from tacit.privacy.minimisers import input_convexity, input_delta
 from tacit.privacy.events import Gaussian, Sensitivity, from_dict, to_dict
+from tacit.privacy.minimisers import input_convexity, input_delta
 from tacit.privacy.noise import SeededSource
 from tacit.protocol import Database, Protocol, Submission, Submissions
 from tacit.protocol import database as words
