@@ -25,6 +25,7 @@ from scipy.special import log_ndtr
 
 from tacit.checks import check, check_positive
 from tacit.privacy.accounting import gaussian_delta
+from tacit.rounding import border
 
 
 def mixture_delta(separation: float, rate: float, epsilon: float) -> float:
@@ -49,15 +50,7 @@ def mixture_delta(separation: float, rate: float, epsilon: float) -> float:
 
 def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
     """The epsilon at which a falling delta(epsilon) reaches delta, rounded down: no smaller epsilon is private."""
-    if curve(0.0) <= delta:
-        return 0.0
-    low, high = 0.0, 1.0
-    while curve(high) > delta:
-        low, high = high, 2 * high
-    while high - low > 1e-10 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if curve(middle) > delta else (low, middle)
-    return low
+    return border(lambda epsilon: curve(epsilon) > delta, relative=1e-10)[0]
 
 
 def mixture_epsilon(separation: float, rate: float, delta: float) -> float:
