@@ -28,7 +28,7 @@ TWICE = {
 """Stems that occur twice, and why the folder tells them apart. A command (cli/) bears the name of what it runs."""
 OUTSIDE = {"tests", "papers", "benchmarks", "docs"}
 
-PUBLIC_ROOMS = {"_version", "checks", "types", "reading", "privacy"}
+PUBLIC_ROOMS = {"_version", "checks", "types", "rounding", "reading", "privacy"}
 PUBLIC_MODULES = {"tacit.mechanisms.defaults"}
 PUBLIC_FUNCTIONS = {"calibrate", "needs", "event", "events"}
 PRIVATE_WORDS = {"Problem", "Records"}
