@@ -28,6 +28,7 @@ from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Response, Sensitivity, Shuffled
 from tacit.privacy.noise import Source, add_gaussian, choose, gaussian, grid_slack, permutation, uniform
 from tacit.privacy.shuffle import price_of_local_delta, shuffled_delta
+from tacit.rounding import narrow
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 FAR = 1e12
@@ -156,11 +157,10 @@ class LocalPerturbation:
         """The largest (epsilon_0, delta_0) that shuffling amplifies to the budget, or the budget itself."""
         if not self.shuffle or budget.epsilon > 50.0:
             return budget.epsilon, budget.delta
-        low, high = budget.epsilon, budget.epsilon + math.log(records + 1.0)
-        for _ in range(40):
-            middle = 0.5 * (low + high)
-            fits = shuffled_delta(middle, records, budget.epsilon) <= budget.delta / 2
-            low, high = (middle, high) if fits else (low, middle)
+        half, most = budget.delta / 2, budget.epsilon + math.log(records + 1.0)
+        low, _ = narrow(
+            lambda local: shuffled_delta(local, records, budget.epsilon) <= half, budget.epsilon, most, halvings=40
+        )
         delta = budget.delta / 2 / price_of_local_delta(low, records, budget.epsilon)
         gain = low > 1.3 * budget.epsilon  # the smaller delta_0 must be worth it
         return (low, delta) if gain else (budget.epsilon, budget.delta)
