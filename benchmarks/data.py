@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from tacit import datasets
-from tacit.schema.schema import Schema
+from tacit.schema import Schema
 
 KDD_ROWS, KDD_SEED = 70_000, 0
 TITLES = {

@@ -18,7 +18,7 @@ import numpy as np
 from tacit.mechanisms.input import BLOCK
 from tacit.privacy.noise import SystemSource, gaussian
 from tacit.protocol import Database, Protocol
-from tacit.schema.schema import Target
+from tacit.schema import Target
 
 COLUMNS = 13
 

@@ -25,7 +25,7 @@ from tacit.privacy import accounting
 from tacit.privacy.noise import SeededSource
 from tacit.protocol import Database, Protocol, Submission
 from tacit.protocol.expect import draw
-from tacit.schema.schema import Target
+from tacit.schema import Target
 from tacit.types import Budget
 
 NUMBER, LABEL = Target("y", lower=-1, upper=1), Target("y", classes=(0, 1))

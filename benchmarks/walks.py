@@ -52,7 +52,7 @@ def tasks(folder: Path) -> dict[str, Callable[[], object]]:
     import tacit
     from tacit.cli.main import main
     from tacit.protocol import Database, Protocol
-    from tacit.schema.schema import Target
+    from tacit.schema import Target
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))

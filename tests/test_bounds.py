@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from tacit.data.rows import row_norms, row_scales
-from tacit.schema.schema import Category, Number, Schema, SchemaEncoder, Target
+from tacit.schema import Category, Number, Schema, SchemaEncoder, Target
 
 TOML = """
 missing = ["", "?", "-9"]

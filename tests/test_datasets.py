@@ -16,7 +16,7 @@ import pytest
 
 from tacit import datasets
 from tacit.data.rows import row_norms
-from tacit.schema.schema import Number, Schema
+from tacit.schema import Number, Schema
 
 # Rows, encoded columns and balance as the data sets' documentation states them.
 DOCUMENTED = {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tacit.data.cells import exact, key_of
 from tacit.data.tables import numbers, read_table
-from tacit.schema.schema import Category, Number, Schema
+from tacit.schema import Category, Number, Schema
 
 BIG = 2**53
 LISTED = (1, "2.5", "x", False, BIG + 1, BIG + 3, "007", "0.1", -3, "1e3")

@@ -10,7 +10,7 @@ from papers.engine.figure import Point, Settings, Size, TextTable
 from papers.shared.accuracy import LAMBDA, SETS
 from tacit import datasets
 from tacit.estimators.base import INTERCEPT
-from tacit.schema.schema import Schema
+from tacit.schema import Schema
 
 KINDS = ("LR", "MLP")
 

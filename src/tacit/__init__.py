@@ -5,7 +5,7 @@ from tacit.checks import PrivacyError
 from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
 from tacit.files import load, save
 from tacit.privacy.guarantee import Guarantee, spent
-from tacit.schema.schema import Schema
+from tacit.schema import Schema
 from tacit.training import RefutedWarning
 from tacit.types import Budget
 

@@ -23,7 +23,7 @@ from tacit.protocol import Database, Protocol, Submission, Submissions
 from tacit.protocol import database as words
 from tacit.protocol import trainings as training
 from tacit.protocol.blocks import within
-from tacit.schema.schema import Target
+from tacit.schema import Target
 
 NUMBER = Target("y", lower=-1, upper=1)
 

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.protocol import Database, Protocol, submission
 from tacit.protocol import database as words
-from tacit.schema.schema import Target
+from tacit.schema import Target
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

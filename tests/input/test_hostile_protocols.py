@@ -10,7 +10,8 @@ from tacit.privacy.guarantee import checksum
 from tacit.privacy.noise import SeededSource
 from tacit.protocol import Protocol
 from tacit.protocol.agreement import LARGEST_FILE, _targets
-from tacit.schema.schema import FARTHEST, Number, Schema, Target
+from tacit.schema import Number, Schema, Target
+from tacit.schema.columns import FARTHEST
 
 WIDE = [(1e308, 1.7e308), (-1.7e308, 1.7e308), (0, 10**400), (-(10**400), 0)]
 NARROW = [(0, 5e-324), (1e16, 1e16 + 2), (-1e16 - 2, -1e16), (1.0, 1.0 + 1e-10), (0, 1e-200)]

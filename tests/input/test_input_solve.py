@@ -12,7 +12,7 @@ from tacit.mechanisms.input_solve import Quadratic
 from tacit.mechanisms.moments import Sums
 from tacit.privacy.noise import SeededSource
 from tacit.protocol import Protocol
-from tacit.schema.schema import Target
+from tacit.schema import Target
 
 
 def numbers_for(cohort=2000, columns=3, **more):

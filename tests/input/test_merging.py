@@ -11,7 +11,7 @@ from tacit import PrivacyError
 from tacit.mechanisms.moments import Sums
 from tacit.protocol import Database, Protocol
 from tacit.protocol import database as words
-from tacit.schema.schema import Target
+from tacit.schema import Target
 
 SIZE = 12
 

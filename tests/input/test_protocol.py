@@ -15,7 +15,7 @@ from tacit.mechanisms.moments import Sums
 from tacit.privacy.noise import SeededSource
 from tacit.protocol import Database, Protocol, Submission
 from tacit.protocol import database as words
-from tacit.schema.schema import Category, Number, Schema, Target
+from tacit.schema import Category, Number, Schema, Target
 
 NUMBER = Target("y", lower=-1, upper=1)
 LABEL = Target("y", classes=(0, 1))

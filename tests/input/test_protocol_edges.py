@@ -11,7 +11,7 @@ from tacit.privacy.guarantee import checksum
 from tacit.protocol import Database, Protocol
 from tacit.protocol import agreement as module
 from tacit.protocol import database as words
-from tacit.schema.schema import Category, Number, Schema, Target
+from tacit.schema import Category, Number, Schema, Target
 
 AGE, PAY = Number("age", 0, 100), Number("pay", 0, 1e5)
 NUMBER = Target("y", lower=-1, upper=1)

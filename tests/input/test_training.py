@@ -11,7 +11,7 @@ from tacit import PrivacyError, files, spent
 from tacit.privacy.noise import SeededSource, SystemSource
 from tacit.protocol import Database, Protocol
 from tacit.protocol import trainings as training
-from tacit.schema.schema import Target
+from tacit.schema import Target
 
 NUMBER = Target("y", lower=-1, upper=1)
 

@@ -29,7 +29,7 @@ from tacit.published import PUBLISHED
 from tacit.report import catalogue as survey
 from tacit.report import demo
 from tacit.report import page as report
-from tacit.schema.schema import Number, Schema, Target
+from tacit.schema import Number, Schema, Target
 from tacit.training import RefutedWarning
 from tacit.types import ADJACENCIES, Array
 

@@ -18,7 +18,7 @@ from tacit.data.cells import exact
 from tacit.privacy.noise import SeededSource, SystemSource
 from tacit.protocol.agreement import Protocol
 from tacit.protocol.database import AGAIN, Database
-from tacit.schema.schema import Schema
+from tacit.schema import Schema
 
 _SEEDED = "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. For experiments only."
 

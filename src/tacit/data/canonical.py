@@ -25,7 +25,7 @@ from tacit.types import Array
 
 MASKED = "{name} has masked or missing cells. Fill them in with a public number, or remove those records."
 MISSING = "{name} has missing labels; remove those rows."
-_NUMBERS = "Expected numbers in X; encode other columns with tacit.schema.schema.Schema."
+_NUMBERS = "Expected numbers in X; encode other columns with tacit.Schema."
 _DAMAGED = "Expected a sparse X whose indices lie within its shape and whose rows follow one another; it is damaged."
 
 
@@ -150,7 +150,7 @@ def _stacked(columns: list[Any]) -> NDArray[Any]:
 def _parsed(array: NDArray[Any]) -> Array:
     """Objects and text as float64, each cell by itself; NaN where missing."""
     flat = array.ravel().tolist()
-    check(not cells.unreadable(np.fromiter(flat, dtype=object), ()).any(), _NUMBERS)
+    check(not cells.unreadable(np.fromiter(flat, dtype=object)).any(), _NUMBERS)
     values = np.fromiter(map(cells.number, flat), np.float64, len(flat))
     strange = any(_strange(flat[place]) for place in np.flatnonzero(np.isnan(values)).tolist())
     if strange:

@@ -86,15 +86,15 @@ def _objects(cells: Any) -> NDArray[Any]:
     return np.fromiter(cells, dtype=object)
 
 
-def numbers(cells: NDArray[Any], markers: Array) -> Array:
-    """Cells as float64, NaN where missing."""
+def numbers(cells: NDArray[Any], missing: Sequence[str] = ()) -> Array:
+    """Cells as float64, NaN where missing; a numeric marker among ``missing`` holds for every cell of that number."""
     if cells.dtype.kind in "biuf":
         with np.errstate(over="ignore"):
             values = cells.astype(np.float64)
     else:
         values = np.fromiter(map(number, cells.tolist()), np.float64, len(cells))
-    if len(markers):
-        values[np.isin(values, markers)] = np.nan
+    if missing:
+        values[np.isin(values, [number(marker) for marker in missing])] = np.nan
     return values
 
 
@@ -110,11 +110,11 @@ def number(cell: Any) -> float:
         return float(_TRUTHS.get(text_of(cell), math.nan))
 
 
-def unreadable(cells: NDArray[Any], markers: Sequence[str]) -> NDArray[np.bool_]:
+def unreadable(cells: NDArray[Any], missing: Sequence[str] = ()) -> NDArray[np.bool_]:
     """Which cells are text that says something, is no number and stands for nothing missing: '27,5' or '63 years'."""
     if cells.dtype.kind in "biuf":
         return np.zeros(len(cells), dtype=bool)
-    known = {text_of(marker) for marker in markers} | {""}
+    known = {text_of(marker) for marker in missing} | {""}
     return np.fromiter((_unreadable(cell, known) for cell in cells.tolist()), bool, len(cells))
 
 

@@ -40,7 +40,7 @@ def numbers(table: Table, names: Sequence[str]) -> Array:
     for position, name in enumerate(names):
         column = cells.exact(table[name])
         dates = column.dtype.kind not in "biufOUST"
-        matrix[:, position] = np.nan if dates else cells.numbers(column, np.zeros(0))
+        matrix[:, position] = np.nan if dates else cells.numbers(column)
         check(
             np.isfinite(matrix[:, position]).all(),
             f"Column {name!r} has cells that are not finite numbers (a decimal comma? a unit in the cell?). Correct "

@@ -17,7 +17,7 @@ from tacit.checks import check, check_count
 from tacit.datasets.cache import cache_folder
 from tacit.datasets.readers import Images, Table
 from tacit.datasets.recipes import RECIPES, SCHEMAS, Recipe
-from tacit.schema.schema import Number, Schema
+from tacit.schema import Schema
 from tacit.types import Array
 
 __all__ = ["SCHEMAS", "Dataset", "as_in_papers", "cache_folder", "images", "load", "names", "stored"]
@@ -148,5 +148,5 @@ def _complete(dataset: Dataset) -> NDArray[np.bool_]:
     markers = ["", *dataset.schema.missing]
     for column in dataset.schema.columns:
         cells = dataset.table[column.name]
-        keep &= ~(np.isnan(cells) if isinstance(column, Number) else np.isin(cells.astype(str), markers))
+        keep &= ~(np.isnan(cells) if column.numeric else np.isin(cells.astype(str), markers))
     return keep

@@ -15,7 +15,7 @@ from tacit.checks import check
 from tacit.datasets import cache as store
 from tacit.datasets import readers
 from tacit.datasets.cache import File
-from tacit.schema.schema import Number, Schema
+from tacit.schema import Schema
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 
@@ -55,7 +55,7 @@ def _text(
 
     def read(contents: Sequence[bytes]) -> readers.Table:
         schema = _packaged(name)()
-        numbers = {column.name for column in schema.columns if isinstance(column, Number)}
+        numbers = {column.name for column in schema.columns if column.numeric}
         columns = None if header else (*before, *(column.name for column in schema.columns), *after)
         return readers.delimited(columns, numbers, delimiter=delimiter)(contents)
 

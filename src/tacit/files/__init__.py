@@ -15,7 +15,7 @@ from tacit.estimators.base import PrivateLinear
 from tacit.files import models, tensors
 from tacit.privacy.guarantee import Guarantee
 from tacit.reading import LARGEST, named, parse, read_bytes
-from tacit.schema.schema import Schema
+from tacit.schema import Schema
 
 __all__ = ["ModelFile", "load", "save", "stated"]
 

@@ -21,7 +21,7 @@ from tacit.estimators.base import PrivateLinear
 from tacit.privacy.events import is_amount
 from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
-from tacit.schema.schema import Schema
+from tacit.schema import Schema
 
 FORMAT = "tacit-model"
 VERSION = 2

@@ -31,7 +31,7 @@ from tacit.privacy.noise import Source, SystemSource
 from tacit.protocol import trust
 from tacit.protocol.submission import Submission, Submissions
 from tacit.reading import parse, read_bytes
-from tacit.schema.schema import Schema, Target
+from tacit.schema import Schema, Target
 from tacit.training import Prepared, calibrate, clipped_rows, state
 from tacit.types import Array, Budget, Calibration, Facts, Loss
 
