@@ -1,34 +1,65 @@
-"""Tacit: learning from private data, with a guarantee that anyone can check."""
+"""Tacit: learning from private data, with a guarantee that anyone can check.
 
-from tacit._version import __version__
-from tacit.checks import PrivacyError
-from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
-from tacit.files import load, save
-from tacit.privacy.guarantee import Guarantee, spent
-from tacit.schema import Schema
-from tacit.training import RefutedWarning
-from tacit.types import Budget
+Names are loaded when they are first asked for, so that ``import tacit`` takes a moment only.
+"""
 
-__all__ = [
-    "Budget",
-    "Guarantee",
-    "LinearRegression",
-    "LinearSVC",
-    "LogisticRegression",
-    "PrivacyError",
-    "RefutedWarning",
-    "Schema",
-    "__version__",
-    "load",
-    "save",
-    "spent",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tacit._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from tacit import audit as audit
+    from tacit import datasets as datasets
+    from tacit import influence as influence
+    from tacit import nn as nn
+    from tacit import protocol as protocol
+    from tacit import published as published
+    from tacit.checks import PrivacyError as PrivacyError
+    from tacit.estimators import *  # noqa: F403  # its __all__ names the estimators
+    from tacit.files import load as load
+    from tacit.files import save as save
+    from tacit.nn import CNNClassifier as CNNClassifier
+    from tacit.nn import MLPClassifier as MLPClassifier
+    from tacit.privacy.guarantee import Guarantee as Guarantee
+    from tacit.privacy.guarantee import spent as spent
+    from tacit.schema import Schema as Schema
+    from tacit.training import RefutedWarning as RefutedWarning
+    from tacit.types import Budget as Budget
+
+_PLACES = {
+    "Budget": "tacit.types",
+    "CNNClassifier": "tacit.nn",
+    "Guarantee": "tacit.privacy.guarantee",
+    "MLPClassifier": "tacit.nn",
+    "PrivacyError": "tacit.checks",
+    "RefutedWarning": "tacit.training",
+    "Schema": "tacit.schema",
+    "load": "tacit.files",
+    "save": "tacit.files",
+    "spent": "tacit.privacy.guarantee",
+}
+"""Where public names are, but for the estimators: those are what ``tacit.estimators`` lists, without a line here."""
+_ROOMS = ("audit", "datasets", "influence", "nn", "protocol", "published")
+_NEED_TORCH = ("CNNClassifier", "MLPClassifier")
 
 
 def __getattr__(name: str) -> object:
-    """The networks, which need PyTorch, are loaded when they are asked for."""
-    if name in ("CNNClassifier", "MLPClassifier"):
-        from tacit import nn
+    """A public name, or a module with names of its own; ``from tacit import *`` gives what the plain install has."""
+    if name in _ROOMS:
+        return import_module(f"tacit.{name}")
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    if name == "__all__":
+        return sorted({*_PLACES, *_estimators(), "__version__"} - {*_NEED_TORCH})
+    if not name.startswith("_") and name in _estimators():
+        return getattr(import_module("tacit.estimators"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-        return getattr(nn, name)
-    raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*_PLACES, *_ROOMS, *_estimators(), "__version__"})
+
+
+def _estimators() -> list[str]:
+    return list(import_module("tacit.estimators").__all__)
