@@ -9,6 +9,7 @@ from pathlib import Path
 from tacit.audit.all_methods import audit_all, audit_method, markdown, to_json
 from tacit.audit.canaries import CANARIES, NETWORKS
 from tacit.checks import check, check_count
+from tacit.cli.console import progress
 from tacit.types import ADJACENCIES, Budget
 
 _ABOUT = (
@@ -19,31 +20,31 @@ _ABOUT = (
 )
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to ``tacit``."""
-    part = commands.add_parser("audit", help="Measure the epsilon of a method by experiment.", description=_ABOUT)
-    part.add_argument("method", nargs="?", help=f"a name from `tacit methods`, or {', '.join(NETWORKS)}")
-    part.add_argument(
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.description = _ABOUT
+    parser.add_argument("method", nargs="?", help=f"a name from `tacit methods`, or {', '.join(NETWORKS)}")
+    parser.add_argument(
         "--all", action="store_true", help="audit every method under both adjacencies and write the table"
     )
-    part.add_argument("--epsilon", type=float, default=1.0, help="the claim; default: 1")
-    part.add_argument("--delta", type=float, default=1e-5, help="default: 1e-5; 0 is used for pure methods")
-    part.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
-    part.add_argument("--loss", help="one loss only; default: all that the method takes")
-    part.add_argument(
+    parser.add_argument("--epsilon", type=float, default=1.0, help="the claim; default: 1")
+    parser.add_argument("--delta", type=float, default=1e-5, help="default: 1e-5; 0 is used for pure methods")
+    parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
+    parser.add_argument("--loss", help="one loss only; default: all that the method takes")
+    parser.add_argument(
         "--seconds", type=float, default=None, help="time for one audit; default: 1.8 (with --all: 8); not for networks"
     )
-    part.add_argument("--canaries", type=int, default=CANARIES, help=f"for networks; default: {CANARIES}")
-    part.add_argument("--confidence", type=float, default=0.999)
-    part.add_argument("--seed", type=int, help="makes an audit repeatable")
-    part.add_argument("--workers", type=int, default=1, help="with --all: audits at a time; default: 1")
-    part.add_argument(
+    parser.add_argument("--canaries", type=int, default=CANARIES, help=f"for networks; default: {CANARIES}")
+    parser.add_argument("--confidence", type=float, default=0.999)
+    parser.add_argument("--seed", type=int, help="makes an audit repeatable")
+    parser.add_argument("--workers", type=int, default=1, help="with --all: audits at a time; default: 1")
+    parser.add_argument(
         "--out",
         metavar="FILE",
         action="append",
         help="write the table as text or .json, or the picture of one audit as .svg; may be given more than once",
     )
-    part.set_defaults(run=run)
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,20 +52,19 @@ def run(options: argparse.Namespace) -> int:
     trainer that is Gaussian."""
     check(options.all != (options.method is not None), "Name a method, or give --all.")
     claimed = Budget(options.epsilon, options.delta, options.adjacency)
-    if options.all:
-        rows = audit_all(
-            claimed, seconds=options.seconds or 8.0, confidence=options.confidence, seed=options.seed, say=_say,
-            workers=check_count("workers", options.workers),
-        )  # fmt: skip
-    else:
-        losses = [options.loss] if options.loss else None
-        rows = [
-            audit_method(
+    with progress() as show:
+        if options.all:
+            rows = audit_all(
+                claimed, seconds=options.seconds or 8.0, confidence=options.confidence, seed=options.seed, say=_say,
+                workers=check_count("workers", options.workers),
+            )  # fmt: skip
+        else:
+            losses = [options.loss] if options.loss else None
+            row = audit_method(
                 options.method, claimed, losses=losses, seconds=options.seconds or 1.8, confidence=options.confidence,
-                seed=options.seed, say=_say, progress=_bar if sys.stderr.isatty() else None,
-                canaries=options.canaries,
-            )
-        ]  # fmt: skip
+                seed=options.seed, say=_say, progress=show, canaries=options.canaries,
+            )  # fmt: skip
+            rows = [row]
     if not options.all:
         for result in rows[0].results:
             print(result)
@@ -87,11 +87,4 @@ def run(options: argparse.Namespace) -> int:
 
 def _say(text: str) -> None:
     """What is under way, on a line of its own."""
-    print(f"{text:<78}" if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
-
-
-def _bar(stage: str, part: float) -> None:
-    """A progress bar that overwrites itself."""
-    done = int(30 * part)
-    end = "" if part < 1 else "\r"
-    print(f"\r[{'#' * done}{'.' * (30 - done)}] {stage:<40}", end=end, file=sys.stderr, flush=True)
+    print(text, file=sys.stderr, flush=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit import files
 from tacit.checks import at_most, check
+from tacit.cli.console import check_place
 from tacit.data import tables
 from tacit.data.cells import exact
 from tacit.privacy.noise import SeededSource, SystemSource
@@ -24,7 +24,7 @@ _SEEDED = "WARNING: --seed makes the noise predictable: whoever knows the seed c
 
 
 def _protocol(options: argparse.Namespace) -> int:
-    _check_folder(options.out)
+    check_place(options.out)
     check(
         options.force or not Path(options.out).exists(),
         f"{options.out} exists, and submissions may have been made for it; use another name, or --force to replace it.",
@@ -40,7 +40,7 @@ def _protocol(options: argparse.Namespace) -> int:
 
 
 def _contribute(options: argparse.Namespace) -> int:
-    _check_folder(options.out)
+    check_place(options.out)
     protocol = Protocol.load(options.protocol)
     schema = protocol.schema
     if schema is None:
@@ -50,7 +50,6 @@ def _contribute(options: argparse.Namespace) -> int:
     table = tables.read_table(options.data, [protocol.target.name, *(column.name for column in schema.columns)])
     check(protocol.target.name in table, f"The table has no column {protocol.target.name!r}.")
     size, name = len(table[protocol.target.name]), Path(options.data).name
-    check(size, f"{name} has no rows: there is nothing to contribute.")
     schema.check_readable(table, every=True)  # whoever contributes can correct the cell
     kept, targets = _readable(protocol, table, np.arange(size))
     check(len(kept), f"No row of {name} has a target that can be read and is declared: there is nothing to contribute.")
@@ -116,7 +115,7 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    _check_folder(options.out)
+    check_place(options.out)
     check(Path(options.database).is_file(), f"There is no database {options.database}.")
     protocol = Protocol.load(options.protocol)
     with Database(protocol, options.database) as database:
@@ -138,54 +137,53 @@ def _train(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_folder(path: str) -> None:
-    check(Path(path).resolve().parent.is_dir(), f"The folder of --out {path} does not exist.")
-
-
-def add_parser(subparsers: Any) -> None:
-    """Add the four commands."""
-
-    def command(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
-        part: argparse.ArgumentParser = subparsers.add_parser(name, help=about, description=about)
-        part.set_defaults(run=run)
-        return part
-
-    part = command("protocol", _protocol, "Fix a collection's public numbers, and say what it will guarantee.")
-    part.add_argument("--schema", required=True, metavar="SCHEMA.toml", help="public bounds, with a target")
-    part.add_argument("--epsilon", type=float, required=True, help="of the model")
-    part.add_argument("--delta", type=float, required=True)
-    part.add_argument("--cohort", type=int, required=True, help="the smallest number of contributors")
-    part.add_argument("--record-epsilon", type=float, help="what contributors ask for their own record")
-    part.add_argument(
+def protocol_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tacit protocol``."""
+    parser.add_argument("--schema", required=True, metavar="SCHEMA.toml", help="public bounds, with a target")
+    parser.add_argument("--epsilon", type=float, required=True, help="of the model")
+    parser.add_argument("--delta", type=float, required=True)
+    parser.add_argument("--cohort", type=int, required=True, help="the smallest number of contributors")
+    parser.add_argument("--record-epsilon", type=float, help="what contributors ask for their own record")
+    parser.add_argument(
         "--honest", type=float, metavar="FRACTION",
         help="of the contributors, whose noise the model's guarantee counts on; default: 0.9; 1 counts on everyone",
     )  # fmt: skip
-    part.add_argument("--radius", type=float, help="bound on the weights' norm; default: by rule")
-    part.add_argument("--clip", type=float, default=1.0)
-    part.add_argument("--surrogate", choices=("paper", "least-squares"), default="paper")
-    part.add_argument("--calibration", choices=("proven", "paper"), default="proven")
-    part.add_argument("--purpose", default="", help="a sentence for those who are asked to contribute")
-    part.add_argument("--out", required=True, metavar="PROTOCOL.json")
-    part.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--radius", type=float, help="bound on the weights' norm; default: by rule")
+    parser.add_argument("--clip", type=float, default=1.0)
+    parser.add_argument("--surrogate", choices=("paper", "least-squares"), default="paper")
+    parser.add_argument("--calibration", choices=("proven", "paper"), default="proven")
+    parser.add_argument("--purpose", default="", help="a sentence for those who are asked to contribute")
+    parser.add_argument("--out", required=True, metavar="PROTOCOL.json")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.set_defaults(run=_protocol)
 
-    part = command("contribute", _contribute, "Perturb the records of a table: what may leave their owners.")
-    part.add_argument("data", help="a CSV or Parquet table, one row a person")
-    part.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
-    part.add_argument("--out", required=True, metavar="SUBMISSIONS.parquet", help="Parquet, or lines of JSON")
-    part.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
 
-    part = command("collect", _collect, "Add files of submissions to a database.")
-    part.add_argument("files", nargs="*", metavar="SUBMISSIONS")
-    part.add_argument("--status", action="store_true", help="say what the database holds; needs no files")
-    part.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
-    part.add_argument("--database", required=True, metavar="DATABASE.sqlite")
+def contribute_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tacit contribute``."""
+    parser.add_argument("data", help="a CSV or Parquet table, one row a person")
+    parser.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
+    parser.add_argument("--out", required=True, metavar="SUBMISSIONS.parquet", help="Parquet, or lines of JSON")
+    parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
+    parser.set_defaults(run=_contribute)
 
-    part = command("train", _train, "Train a model on what a database holds.")
-    part.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
-    part.add_argument("--database", required=True, metavar="DATABASE.sqlite")
-    part.add_argument("--out", required=True, metavar="MODEL.json")
-    part.add_argument("--short", choices=("top-up", "refuse"), default="top-up", help="with too few contributors")
-    part.add_argument(
+
+def collect_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tacit collect``."""
+    parser.add_argument("files", nargs="*", metavar="SUBMISSIONS")
+    parser.add_argument("--status", action="store_true", help="say what the database holds; needs no files")
+    parser.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
+    parser.add_argument("--database", required=True, metavar="DATABASE.sqlite")
+    parser.set_defaults(run=_collect)
+
+
+def train_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tacit train``."""
+    parser.add_argument("--protocol", required=True, metavar="PROTOCOL.json")
+    parser.add_argument("--database", required=True, metavar="DATABASE.sqlite")
+    parser.add_argument("--out", required=True, metavar="MODEL.json")
+    parser.add_argument("--short", choices=("top-up", "refuse"), default="top-up", help="with too few contributors")
+    parser.add_argument(
         "--accept-record-guarantee", action="store_true",
         help="train a changed database again; for all its models only the guarantee of one record then holds",
     )  # fmt: skip
+    parser.set_defaults(run=_train)

@@ -27,10 +27,12 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Table:
 
     ``columns`` names the ones to keep; None keeps all, and a name that the file lacks is left out.
 
-    Edges: blank lines are skipped; a row with a cell too many or too few, a name given twice, no header, or text that
-    is not UTF-8 raises a sentence.
+    Edges: blank lines are skipped; a row with a cell too many or too few, a name given twice, no header, no rows, or
+    text that is not UTF-8 raises a sentence.
     """
-    return _read_parquet(path, columns) if Path(path).suffix.lower() in _PARQUET else _read_csv(path, columns)
+    table = _read_parquet(path, columns) if Path(path).suffix.lower() in _PARQUET else _read_csv(path, columns)
+    check(not table or len(next(iter(table.values()))), f"{Path(path).name} has no rows.")
+    return table
 
 
 def numbers(table: Table, names: Sequence[str]) -> Array:

@@ -1,0 +1,81 @@
+"""What commands say: progress and tables by rich on a terminal, plain text everywhere else."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from tacit.checks import check
+
+_WIDE = 10_000
+"""Columns of what is no terminal: tables are not wrapped there, so that every row is a line."""
+
+
+class Say(Protocol):
+    """Tells what is under way, and how much of it is done, from 0 to 1, where that is known."""
+
+    def __call__(self, text: str, share: float | None = None) -> None:
+        """Replace what was said before."""
+
+
+def add_progress_option(parser: argparse.ArgumentParser) -> None:
+    """The option ``--progress``."""
+    parser.add_argument("--progress", action="store_true", help="say what is under way even when not on a terminal")
+
+
+@contextmanager
+def progress(asked: bool = False) -> Iterator[Say]:
+    """Says what is under way, on stderr: with a bar on a terminal, in lines where asked for, otherwise not at all."""
+    if not sys.stderr.isatty():
+        yield _line if asked else _nothing
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(30), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("", total=None)
+
+        def say(text: str, share: float | None = None) -> None:
+            shown.update(task, description=text, total=None if share is None else 1.0, completed=share or 0.0)
+
+        yield say
+
+
+def _line(text: str, share: float | None = None) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _nothing(text: str, share: float | None = None) -> None:
+    """Nobody is looking."""
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> None:
+    """Print rows of text in aligned columns; ``numbers`` stand to the right, in all columns but the first."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = _WIDE
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for place, name in enumerate(header):
+        table.add_column(Text(name), justify="right" if numbers and place else "left", no_wrap=numbers or not place)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    with console.capture() as caught:
+        console.print(table)
+    print(*(line.rstrip() for line in caught.get().splitlines()), sep="\n")
+
+
+def check_place(path: str, option: str = "--out") -> None:
+    """Say that the result could not be written before anything is spent on it."""
+    folder = Path(path).resolve().parent
+    check(folder.is_dir(), f"The folder of {option} {path} does not exist.")
+    check(not Path(path).is_dir() and os.access(folder, os.W_OK), f"Cannot write to {option} {path}.")

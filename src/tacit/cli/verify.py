@@ -1,0 +1,53 @@
+"""``tacit verify``: what a file promises, recomputed from the events that it records."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+
+from tacit import files
+from tacit.checks import PrivacyError, at_most
+from tacit.privacy.guarantee import Guarantee
+from tacit.types import ADJACENCIES
+
+_CAUTION = (
+    "This confirms that the recorded noise gives the recorded epsilon. That the noise was drawn, and the records were "
+    "clipped, is for whoever trained the model to say: the checksum finds damage, it is not a signature."
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.epilog = _CAUTION
+    parser.add_argument("file", metavar="MODEL.json")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify every guarantee in the file: 1 when one does not hold."""
+    stated: tuple[Guarantee, ...] = ()
+    try:
+        stated = files.stated(options.file)
+        for guarantee in stated:
+            guarantee.verify()
+    except PrivacyError as error:
+        if stated:
+            print("NOT VERIFIED. What the file says:\n", *stated, sep="\n")
+        print(f"tacit: NOT VERIFIED. {error}", file=sys.stderr)
+        return 1
+    print(*stated, sep="\n\n")
+    print("\nRecomputed from the recorded events alone:")
+    for guarantee, adjacency in itertools.product(stated, ADJACENCIES):
+        lead = f"  {guarantee.protects}: " if len(stated) > 1 else "  "
+        try:
+            epsilon = guarantee.epsilon_at(adjacency=adjacency)
+            less = adjacency == guarantee.adjacency and f"{epsilon:.6g}" != f"{guarantee.epsilon:.6g}"
+            most = f" (at most the promised {guarantee.epsilon:.6g})" if less else ""
+            print(
+                f"{lead}epsilon = {at_most(epsilon, 6)} at delta = {guarantee.delta:.6g}, {adjacency} neighbours{most}"
+            )
+        except PrivacyError:
+            print(f"{lead}{adjacency} neighbours are not covered by this method's analysis")
+    print(f"\nVERIFIED. {_CAUTION}")
+    return 0
