@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -14,16 +15,8 @@ import pytest
 from tacit import Guarantee, LogisticRegression
 from tacit.cli.main import main
 from tacit.report import demo, pictures
-from tacit.report.page import (
-    CURATOR,
-    Accounts,
-    Row,
-    Statement,
-    Study,
-    individual_histogram,
-    write_model_report,
-    write_report,
-)
+from tacit.report.page import CURATOR, write_model_report, write_report
+from tacit.report.results import Accounts, Row, Statement, Study
 
 VOID = {"meta", "br", "link", "img"}
 
@@ -158,7 +151,10 @@ def test_demo_on_a_small_grid(tmp_path: Path) -> None:
     assert all(len(set(row.scores[0])) == 2 for row in diabetes.rows)  # every fit draws its own noise
     assert all(len(row.statements) == 2 for study in studies for row in study.rows)
     assert "1/(n epsilon)" in demo.summary(studies)
-    assert "objective" in cancer.table()
+    header, cells = cancer.cells()
+    assert header == ["", "epsilon = 1", "epsilon = 50"]
+    assert [line[0] for line in cells] == ["auto", "objective", cancer.plain[0], cancer.guess[0]]
+    assert [len(line) for line in cells] == [3, 3, 2, 2]
     write_report(tmp_path / "r.html", "demo", summary=demo.summary(studies), studies=studies)
     checked(tmp_path / "r.html")
 
@@ -206,7 +202,8 @@ def test_models_without_accounts_have_a_page_without_them(tmp_path: Path) -> Non
     text, checker = checked(tmp_path / "r.html")
     assert CURATOR[:11] not in text
     assert "own epsilon</th>" not in text
-    assert "only with method &#x27;individual&#x27;" in text
+    assert "only with method 'individual'" in html.unescape(text)
+    assert "only with method 'individual'" not in text  # quotes are escaped like all that is put in
     assert checker.tags.count("details") == 2  # the guarantee of the model and that of one record
     assert "as it leaves its owner" in text
 
@@ -216,10 +213,11 @@ def test_without_noise_there_is_no_account_to_show(tmp_path: Path) -> None:
     model = LogisticRegression(np.inf, method="individual").fit(X, X[:, 0] > 0)
     accounts = Accounts.of(model.spent_, model.guarantee_)
     assert accounts.counts == ()
-    assert "No account is held here" in individual_histogram("<b>", accounts)
-    assert "<b>" not in individual_histogram("<b>", accounts)
-    write_report(tmp_path / "r.html", "t", accounts={"a": accounts})
-    checked(tmp_path / "r.html")
+    write_report(tmp_path / "r.html", "t", accounts={"<b>": accounts})
+    text, checker = checked(tmp_path / "r.html")
+    assert "No account is held here" in text
+    assert "b" not in checker.tags
+    assert "&lt;b&gt; (not private" in text
 
 
 def test_the_command_line_writes_the_page_of_a_fit(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,19 @@ from tacit.types import Adjacency, Budget, Calibration, Facts, Status
 _PAPER_EPSILONS = (0.1, 1.0, 10.0)
 _RECORDS = 1000
 
+HEADER = ("name", "noise in", "adjacency", "status", "losses", "paper")
+PUBLISHED_HEADER = ("name", "noise in", "status", "paper", "proven form")
+NOTES = (
+    "method='auto' chooses among them from public facts: numbers of records and features, loss, epsilon and delta.",
+    "Losses: logistic, softmax, huber-hinge and squared. Status: of the proven calibration, which is the default, "
+    "and of calibration='paper', the noise as published, where that differs. Every fit prices the noise it used, "
+    f"and a guarantee whose noise falls short says refuted or claimed (looked up here for n = {_RECORDS:,}).",
+)
+WARNING = (
+    "Published algorithms with no proof that holds, kept to reproduce and audit their papers: never for private "
+    "records. They run with calibration='paper' only, need the constants that their papers leave open, and warn."
+)
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -27,6 +39,14 @@ class Entry:
     method: Method
     status: str
     both: bool
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """What a table shows of it, under HEADER."""
+        method = self.method
+        losses = "all" if len(method.losses) >= 4 else ", ".join(method.losses)
+        adjacency = "both" if self.both else "replace-one"
+        return (method.name, method.mechanism.site, adjacency, self.status, losses, method.paper)
 
 
 def entry(method: Method) -> Entry:
@@ -54,24 +74,14 @@ def published_status(method: PublishedMethod) -> Status:
     return _status(replace(method, mechanism=replace(mechanism, **constants)), 1.0, "replace-one", "paper")
 
 
-def table() -> str:
-    """All methods, as text: those to use, then those that only reproduce a paper."""
-    head = ("name", "noise in", "adjacency", "status", "losses", "paper")
-    lines = []
-    for method in METHODS.values():
-        known = entry(method)
-        losses = "all" if len(method.losses) >= 4 else ", ".join(method.losses)
-        lines.append(
-            (
-                method.name,
-                method.mechanism.site,
-                "both" if known.both else "replace-one",
-                known.status,
-                losses,
-                method.paper,
-            )
-        )
-    published = [
+def entries() -> list[Entry]:
+    """All methods to use."""
+    return [entry(method) for method in METHODS.values()]
+
+
+def published_cells() -> list[tuple[str, ...]]:
+    """Methods that only reproduce a paper: what a table shows of them."""
+    return [
         (
             method.name,
             method.mechanism.site,
@@ -81,24 +91,6 @@ def table() -> str:
         )
         for method in PUBLISHED.values()
     ]
-    notes = (
-        "method='auto' chooses among them from public facts: numbers of records and features, loss, epsilon and delta.",
-        "Losses: logistic, softmax, huber-hinge and squared. Status: of the proven calibration, which is the default, "
-        "and of calibration='paper', the noise as published, where that differs. Every fit prices the noise it used, "
-        f"and a guarantee whose noise falls short says refuted or claimed (looked up here for n = {_RECORDS:,}).",
-    )
-    warning = (
-        "Published algorithms with no proof that holds, kept to reproduce and audit their papers: never for private "
-        "records. They run with calibration='paper' only, need the constants that their papers leave open, and warn."
-    )
-    second = _aligned([("name", "noise in", "status", "paper", "proven form"), *published])
-    explained = [line for note in notes for line in textwrap.wrap(note, 110)]
-    return "\n".join([*_aligned([head, *lines]), "", *explained, "", *textwrap.wrap(warning, 110), "", *second])
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def _facts(method: Method | PublishedMethod) -> Facts:

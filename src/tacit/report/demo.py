@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 
 from tacit.estimators import LinearRegression, LogisticRegression
 from tacit.mechanisms import METHODS
-from tacit.report.page import Row, Statement, Study
+from tacit.report.results import Row, Statement, Study
 from tacit.types import Array
 
 EPSILONS = (0.1, 1.0, 3.0)
