@@ -1,8 +1,8 @@
 """Public data sets with their source, licence, checksum and *published* bounds.
 
-Bounds are constants of the documentation, written down in ``tacit/schemas``; none is computed from a file. Files are
-looked for in the folder that the environment variable TACIT_DATA names, else in ``../shared/data``, then in the cache,
-and are otherwise fetched from their public address on first use (never with TACIT_OFFLINE=1).
+Bounds are constants of the documentation, written down in ``schemas``; none is computed from a file. Files are looked
+for in the folder that the environment variable TACIT_DATA names, then in the cache, and are otherwise fetched from
+their public address on first use (never with TACIT_OFFLINE=1).
 """
 
 from __future__ import annotations
@@ -65,8 +65,7 @@ def names() -> tuple[str, ...]:
 
 def stored(name: str) -> bool:
     """Whether a data set is here, so that ``load`` need not fetch anything."""
-    recipe = _recipe(name, None)
-    return all(recipe.stored(files) for files in recipe.files.values())
+    return _recipe(name, None).stored
 
 
 def load(
@@ -107,7 +106,7 @@ def load(
 def images(name: str, split: Split | None = None, *, verify: bool = True) -> Images:
     """Images as bytes, (n, 28, 28) for 'mnist' and (n, 3, 32, 32) for 'cifar10', and labels 0 to 9 as int64.
 
-    Edges: as in :func:`load`; stored CIFAR-10 pictures need Pillow, the published binary batches do not.
+    Edges: as in :func:`load`.
     """
     recipe = _recipe(name, split)
     pictured = [known for known, entry in RECIPES.items() if entry.images]

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sklearn.datasets import load_iris
-
-from tacit.checks import check
-from tacit.datasets import cache as store
-from tacit.datasets import readers
-from tacit.datasets.cache import File
+from tacit.datasets import cache, readers
+from tacit.datasets.contents import File
 from tacit.schema import Schema
 
-SCHEMAS = Path(__file__).parent.parent / "schemas"
+SCHEMAS = Path(__file__).parent / "schemas"
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How one data set is found, read and bounded; ``files`` by part, 'all' where there is no official split.
 
-    ``paper`` are the options of ``load`` that give the records which the papers count; None: no paper uses it.
+    ``shipped`` gives the content of a set that needs no file. ``paper`` are the options of ``load`` that give the
+    records which the papers count; None: no paper uses it.
     """
 
     files: Mapping[str, tuple[File, ...]]
@@ -35,13 +30,23 @@ class Recipe:
     citation: str
     paper: Mapping[str, Any] | None = field(default_factory=dict)
     images: Callable[[Sequence[bytes]], readers.Images] | None = None
-    contents: Callable[[Sequence[File], bool], list[bytes]] = store.read
-    stored: Callable[[Sequence[File]], bool] = store.stored
+    shipped: Callable[[], bytes] | None = None
 
     @property
     def splits(self) -> list[str | None]:
         """What ``split`` may be."""
         return [None, *(part for part in self.files if part != "all")]
+
+    @property
+    def stored(self) -> bool:
+        """Whether all of it is here."""
+        return self.shipped is not None or all(cache.find(file) for part in self.files.values() for file in part)
+
+    def contents(self, files: Sequence[File], verify: bool = True) -> list[bytes]:
+        """The contents of a part's files; those that are not here are fetched."""
+        if self.shipped is None:
+            return cache.read(files, verify)
+        return [file.checked(self.shipped(), "scikit-learn", verify) for file in files]
 
 
 def _packaged(name: str) -> Callable[[], Schema]:
@@ -70,57 +75,17 @@ def _pixels(count: int) -> Callable[[], Schema]:
     return schema
 
 
-def _iris(files: Sequence[File], verify: bool) -> list[bytes]:
+def _iris() -> bytes:
     """The table that scikit-learn ships, as text: sizes in centimetres with one decimal, then the species."""
+    from sklearn.datasets import load_iris
+
     flowers = load_iris()
     species = flowers.target_names[flowers.target]
     lines = [
         ",".join([*(f"{size:.1f}" for size in sizes), str(name)])
         for sizes, name in zip(flowers.data, species, strict=True)
     ]
-    text = "".join(f"{line}\n" for line in lines).encode()
-    return [store.checked(files[0], text, Path("scikit-learn's iris"), verify)]
-
-
-def _cifar(files: Sequence[File], verify: bool) -> list[bytes]:
-    """The binary batches: stored as such, else made again from lossless tiled pictures, else fetched."""
-    pictures = [] if store.stored(files) else _pictures(files)
-    if not pictures:
-        return store.read(files, verify)
-    batches = map(_batch, pictures)
-    return [store.checked(*batch, verify) for batch in zip(files, batches, pictures, strict=True)]
-
-
-def _cifar_stored(files: Sequence[File]) -> bool:
-    return store.stored(files) or bool(_pictures(files))
-
-
-def _pictures(files: Sequence[File]) -> list[Path]:
-    """The pictures that hold these batches, where one data folder has them all."""
-    for folder in store.data_folders():
-        pictures = [(folder / file.place).with_suffix(".webp") for file in files]
-        if all(picture.is_file() for picture in pictures):
-            return pictures
-    return []
-
-
-def _batch(picture: Path) -> bytes:
-    """A binary batch from a picture of 100 x 100 tiles and the list of labels beside it."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ValueError(
-            f"{picture.name} is a WebP picture: pip install pillow to read it, or put cifar-10-binary.tar.gz beside it."
-        ) from error
-    with Image.open(picture) as opened:
-        cells = np.asarray(opened.convert("RGB"), dtype=np.uint8)
-    check(cells.shape == (3200, 3200, 3), f"Expected {picture} to be 3200 x 3200 pixels.")
-    images = cells.reshape(100, 32, 100, 32, 3).transpose(0, 2, 4, 1, 3).reshape(10_000, 3072)
-    training = picture.stem != "test_batch"
-    labels = json.loads(picture.with_name(f"{'train' if training else 'test'}_labels.json").read_text("utf-8"))
-    first = 10_000 * (int(picture.stem.rpartition("_")[2]) - 1) if training else 0
-    own = np.asarray(labels[first : first + 10_000], dtype=np.uint8)
-    return np.concatenate([own[:, None], images], axis=1).tobytes()
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 _UCI = "UCI Machine Learning Repository, doi "
@@ -238,8 +203,7 @@ RECIPES = {
         source=_UCI + "10.24432/C56C76; the copy that scikit-learn ships, two of whose records follow Fisher's paper",
         licence="CC BY 4.0",
         citation="R. A. Fisher. The use of multiple measurements in taxonomic problems. Annals of Eugenics 7, 1936.",
-        contents=_iris,
-        stored=lambda files: True,
+        shipped=_iris,
     ),
     "acs_pums_2024": Recipe(
         files={
@@ -303,7 +267,5 @@ RECIPES = {
         source="CIFAR-10, a labelled subset of 80 Million Tiny Images; University of Toronto",
         licence="No formal licence; the authors ask to be cited",
         citation="A. Krizhevsky. Learning Multiple Layers of Features from Tiny Images. Technical report, 2009.",
-        contents=_cifar,
-        stored=_cifar_stored,
     ),
 }
