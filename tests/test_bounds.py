@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from tacit.data.rows import row_norms, row_scales
-from tacit.schema import Category, Number, Schema, SchemaEncoder, Target
+from tacit.schema import Category, Number, Schema, SchemaEncoder, Target, columns
 
 TOML = """
 missing = ["", "?", "-9"]
@@ -315,6 +317,58 @@ def test_toml_json_and_dict_are_one_schema(tmp_path):
     assert [column.name for column in SCHEMA.columns] == ["age", "gain", "work"]
     bounded = Schema((Number("a", 0, 1),), Target("y", lower=-1.0, upper=2.5))
     assert Schema.from_dict(bounded.to_dict()) == bounded
+
+
+@dataclass(frozen=True)
+class Steps:
+    """An encoding that nobody has written yet: how many of the public steps a number has reached, in halves."""
+
+    ENTRIES: ClassVar[tuple[str, ...]] = ("steps",)
+    numeric: ClassVar[bool] = True
+    values: ClassVar[tuple[str, ...]] = ()
+
+    name: str
+    steps: tuple[float, ...]
+
+    @property
+    def features(self):
+        return (f"{self.name} steps",)
+
+    def write(self, cells, out, missing, centred):
+        out[:, 0] = np.searchsorted(self.steps, [float(cell) for cell in cells]) / len(self.steps)
+
+    def to_dict(self):
+        return {"steps": list(self.steps)}
+
+    @classmethod
+    def from_dict(cls, name, entries):
+        return cls(name, tuple(entries["steps"]))
+
+
+def test_a_further_encoding_is_one_class(monkeypatch):
+    monkeypatch.setattr(columns, "ENCODINGS", (Steps, *columns.ENCODINGS))
+    entries = {"x": {"steps": [1, 2]}, "y": {"lower": 0, "upper": 4}, "z": {"values": ["a"]}}
+    schema = Schema.from_dict({"columns": entries})
+    assert [type(column) for column in schema.columns] == [Steps, Number, Category]
+    assert schema.features == ("x steps", "y", "z=a", "z=<other>")
+    table = {"x": ["0", "1.5", "9"], "y": [1, 2, 3], "z": ["a", "b", "a"]}
+    np.testing.assert_allclose(schema.encode(table, 2.0), [[0, 0.25, 1, 0], [0.5, 0.5, 0, 1], [1, 0.75, 1, 0]])
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert schema.check_readable(table) == ()
+    with pytest.raises(ValueError, match=r"expected some of \['lower', 'missing', 'steps', 'upper', 'values'\]"):
+        Schema.from_dict({"columns": {"x": {"knots": [1]}}})
+
+
+def test_a_target_reads_its_own_column():
+    table = {"y": ["1", "?", "0"], "other": [1, 2, 3]}
+    with pytest.raises(ValueError, match="label outside classes"):
+        Target("y", (0, 1)).read(table)
+    with pytest.raises(ValueError, match="missing label"):
+        Target("y", (0, 1)).read(table, ["?"])
+    np.testing.assert_array_equal(Target("y", (0, 1)).read({"y": ["1", 0, True]}), [1, 0, 1])
+    np.testing.assert_array_equal(Target("y", lower=0, upper=2).read({"y": ["1", 7, -3.5]}), [1, 2, 0])
+    with pytest.raises(ValueError, match="missing numbers"):
+        Target("y", lower=0, upper=2).read({"y": [1, 99]}, ["99"])
 
 
 def test_targets_are_declared_values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.cli import console
 from tacit.cli.main import main
 from tacit.data import tables
 from tacit.files import load
@@ -156,6 +158,51 @@ def test_a_refuted_calibration_warns_and_does_not_verify(folder: Path, capsys: p
 def test_progress_only_when_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, _, err = run(capsys, FIT, "--progress")
     assert [line.split()[0] for line in err.splitlines()] == ["Reading", "Encoding", "Training"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_progress_is_drawn_and_results_stay_apart(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", screen := Terminal())
+        assert main(FIT.split()) == 0
+        assert main("predict model.json data.csv".split()) == 0
+        with console.progress() as say:
+            say("[halfway]", 0.5)
+            print("a result")
+    assert "Training on 200 records" in screen.getvalue()
+    assert "Predicting 200 records" in screen.getvalue()
+    assert "[halfway]" in screen.getvalue()  # what is said is no markup
+    out = capsys.readouterr().out
+    assert out.startswith("(1, 0.000354)-differential privacy")
+    assert "prediction\n" in out
+    assert out.endswith("a result\n")
+    assert "\x1b" not in out
+
+
+def test_tables_are_plain_text_unless_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    rows = [["[b]one", "1.0"], ["two", "10.0"], ["three"]]
+    console.print_table(["name", "long" * 50], rows, numbers=True)
+    out = capsys.readouterr().out
+    # Six letters of the longest name, two spaces, and 200 of the header, to the right of which numbers end; no wrapping.
+    assert [len(line) for line in out.splitlines()] == [208, 208, 208, 5]
+    assert out.splitlines()[1].split() == ["[b]one", "1.0"]
+    assert "\x1b" not in out
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", screen := Terminal())
+        console.print_table(["name", "value"], rows)
+    assert "\x1b[1m" in screen.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -72,6 +72,16 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers
     with console.capture() as caught:
         console.print(table)
     print(*(line.rstrip() for line in caught.get().splitlines()), sep="\n")
+
+
+def warn_unreadable(names: Iterable[str]) -> None:
+    """Say in which columns text was taken for missing numbers."""
+    for name in names:
+        print(
+            f"WARNING: some cells of {name!r} are not numbers and count as missing (NOT PRIVATE: this message tells "
+            "about the records).",
+            file=sys.stderr,
+        )
 
 
 def check_place(path: str, option: str = "--out") -> None:

@@ -12,8 +12,7 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check, refuse
-from tacit.cli.console import add_progress_option, check_place, progress
-from tacit.cli.rows import encode
+from tacit.cli.console import add_progress_option, check_place, progress, warn_unreadable
 from tacit.data import tables
 from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
 from tacit.privacy.theorems import THEOREMS
@@ -83,7 +82,11 @@ def run(options: argparse.Namespace) -> int:
         names = [name for name in table if name != target.name]
         say("Encoding")
         targets = target.read(table, () if schema is None else schema.missing)
-        rows = tables.numbers(table, names) if schema is None else encode(schema, table, options.clip)
+        if schema is None:
+            rows = tables.numbers(table, names)
+        else:
+            warn_unreadable(schema.check_readable(table))
+            rows = schema.encode(table, options.clip)
         say(f"Training on {len(rows):,} records")
         model.fit(rows, targets)
     if schema is None:

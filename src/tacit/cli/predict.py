@@ -10,8 +10,7 @@ from typing import Any, TextIO
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import add_progress_option, check_place, progress
-from tacit.cli.rows import encode
+from tacit.cli.console import add_progress_option, check_place, progress, warn_unreadable
 from tacit.data import tables
 from tacit.schema import Schema
 from tacit.types import Array
@@ -65,7 +64,8 @@ def _rows(path: str, model: Any, schema: Schema | None, kept: list[str]) -> tupl
     """The table with the columns that the model needs, and its rows as the model takes them."""
     if schema is not None:
         table = tables.read_table(path, [*(column.name for column in schema.columns), *kept])
-        return table, encode(schema, table, model.clip)
+        warn_unreadable(schema.check_readable(table))
+        return table, schema.encode(table, model.clip)
     names: list[str] = list(getattr(model, "feature_names_in_", ()))
     check(names, "This model file names no columns, so a table cannot be matched to it. Predict from Python.")
     table = tables.read_table(path, [*names, *kept])

@@ -64,6 +64,8 @@ def plain(X: Any) -> NDArray[Any]:
 
     Tables are read column by column, lists cell by cell: the type of one column, or of one cell, changes no other.
     """
+    if type(X) is np.ndarray and X.dtype.kind in "biuf":
+        return X
     check(not thin(X), "Expected a dense X here; call X.toarray().")
     array = _array(X)
     kind = array.dtype.kind
@@ -80,6 +82,8 @@ def column(y: Any, name: str = "y") -> Any:
     Edges: masked and missing ones are refused (NaN among floats by those who want numbers). Floats of 2**53 or more do
     not say which whole number they were, so callers of labels refuse them with :func:`check_labels`.
     """
+    if type(y) is np.ndarray and y.dtype.kind != "O":
+        return y
     _refuse_masks(y, name, MISSING)
     series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # pandas and polars; pyarrow
     values = cells.exact(y) if series and not hasattr(y, "column_names") else y
