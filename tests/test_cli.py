@@ -172,7 +172,7 @@ def test_on_a_terminal_progress_is_drawn_and_results_stay_apart(
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", screen := Terminal())
         assert main(FIT.split()) == 0
-        assert main("predict model.json data.csv".split()) == 0
+        assert main(["predict", "model.json", "data.csv"]) == 0
         with console.progress() as say:
             say("[halfway]", 0.5)
             print("a result")
@@ -195,7 +195,7 @@ def test_tables_are_plain_text_unless_on_a_terminal(
     rows = [["[b]one", "1.0"], ["two", "10.0"], ["three"]]
     console.print_table(["name", "long" * 50], rows, numbers=True)
     out = capsys.readouterr().out
-    # Six letters of the longest name, two spaces, and 200 of the header, to the right of which numbers end; no wrapping.
+    # Six letters of the longest name, two spaces, and 200 of the header, below whose end numbers end; no wrapping.
     assert [len(line) for line in out.splitlines()] == [208, 208, 208, 5]
     assert out.splitlines()[1].split() == ["[b]one", "1.0"]
     assert "\x1b" not in out

@@ -53,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
     check(options.all != (options.method is not None), "Name a method, or give --all.")
     claimed = Budget(options.epsilon, options.delta, options.adjacency)
     with progress() as show:
+        show(f"Auditing {options.method or 'all methods'}")
         if options.all:
             rows = audit_all(
                 claimed, seconds=options.seconds or 8.0, confidence=options.confidence, seed=options.seed, say=_say,

@@ -5,6 +5,7 @@ Fetching is pooch's work (the extra ``datasets``): a file is in the cache whole 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0
 """Seconds without a byte after which a server counts as gone."""
-_INSTALL = "Fetching data sets, and finding their cache, needs pooch. Install it with: pip install 'tacit[datasets]'"
+_INSTALL = "Fetching data sets, and finding their cache, needs pooch. Install it with: pip install 'tacit[datasets]'."
 
 
 def cache_folder() -> Path:
@@ -35,14 +36,11 @@ def cache_folder() -> Path:
 
 
 def data_folders() -> list[Path]:
-    """Where files are looked for: the folder that TACIT_DATA names, then the cache."""
-    named = os.environ.get("TACIT_DATA")
-    try:
-        return [*([Path(named)] if named else []), cache_folder()]
-    except ValueError:
-        if named:  # without pooch there is no cache, and nothing to miss
-            return [Path(named)]
-        raise
+    """Where files are looked for: the folder that TACIT_DATA names, then the cache, which nobody has without pooch."""
+    folders = [Path(os.environ["TACIT_DATA"])] if os.environ.get("TACIT_DATA") else []
+    if os.environ.get("TACIT_CACHE") or importlib.util.find_spec("pooch"):
+        folders.append(cache_folder())
+    return folders
 
 
 def find(file: File) -> Path | None:
@@ -77,7 +75,7 @@ def fetch(file: File) -> Path:
     try:
         import pooch
     except ImportError as error:
-        raise FileNotFoundError(f"{file.name} is not stored here. {_INSTALL}. {_advice(file)}") from error
+        raise FileNotFoundError(f"{file.name} is not stored here. {_INSTALL} {_advice(file)}") from error
     reasons = []
     for address in file.addresses:
         store = pooch.Pooch(cache_folder(), "", {file.kept: None}, {file.kept: address})
@@ -129,9 +127,6 @@ class _Bar:
 
 
 def _advice(file: File) -> str:
-    path = data_folders()[0] / file.place
     archive = f" (or {file.archive})" if file.archive else ""
-    return (
-        f"Put the file {path}{archive} or {path.name}.gz in place, or set TACIT_DATA to the folder that holds "
-        f"{file.place}."
-    )
+    here = [f"Put the file {folder / file.place}{archive} or {file.name}.gz in place, or" for folder in data_folders()]
+    return f"{here[0] if here else 'To use a copy,'} set TACIT_DATA to the folder that holds {file.place}."

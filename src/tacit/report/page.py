@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from tacit._version import __version__
 from tacit.privacy.guarantee import Guarantee
@@ -84,8 +83,8 @@ def _templates() -> Environment:
     )  # fmt: skip
 
 
-def _figures(study: Study, number: int) -> list[Markup]:
-    """A picture for every group of methods, as elements of the page."""
+def _figures(study: Study, number: int) -> list[str]:
+    """A picture for every group of methods: an SVG element, with the names in it escaped."""
     levels = [pictures.Level(*study.plain), pictures.Level(*study.guess)]
     values = [level.value for level in levels]
     values += [
@@ -96,9 +95,10 @@ def _figures(study: Study, number: int) -> list[Markup]:
     drawn = []
     for group in dict.fromkeys(row.group for row in study.rows if row.group):
         traces = [pictures.Trace(row.name, row.means, row.spreads) for row in study.rows if row.group == group]
-        picture = pictures.curves(
-            title=f"Noise in the {group}", score=study.score, epsilons=study.epsilons, traces=traces, levels=levels,
-            limits=(min(values) - margin, max(values) + margin), key=f"s{number}-{group}",
+        drawn.append(
+            pictures.curves(
+                title=f"Noise in the {group}", score=study.score, epsilons=study.epsilons, traces=traces,
+                levels=levels, limits=(min(values) - margin, max(values) + margin), key=f"s{number}-{group}",
+            )
         )  # fmt: skip
-        drawn.append(Markup(picture))
     return drawn
