@@ -77,6 +77,8 @@ def test_a_new_estimator_needs_no_line(monkeypatch):
 def test_type_checkers_see_the_same_places():
     tree = ast.parse(Path(tacit.__file__).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    seen = {alias.name: node.module for node in block.body for alias in node.names}
-    assert seen.pop("*") == "tacit.estimators"
-    assert seen == {**tacit._PLACES, **dict.fromkeys(tacit._ROOMS, "tacit")}
+    seen = [(alias.name, node.module) for node in block.body for alias in node.names]
+    estimators = [name for star, module in seen if star == "*" for name in import_module(module).__all__]
+    assert sorted(estimators) == sorted(import_module("tacit.estimators").__all__)
+    named = {name: module for name, module in seen if name != "*"}
+    assert named == {**tacit._PLACES, **dict.fromkeys(tacit._ROOMS, "tacit")}

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tacit import protocol as protocol
     from tacit import published as published
     from tacit.checks import PrivacyError as PrivacyError
-    from tacit.estimators import *  # noqa: F403  # its __all__ names the estimators
+    from tacit.estimators.classification import *  # noqa: F403
+    from tacit.estimators.regression import *  # noqa: F403
     from tacit.files import load as load
     from tacit.files import save as save
     from tacit.nn import CNNClassifier as CNNClassifier
