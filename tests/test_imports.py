@@ -36,6 +36,11 @@ def test_a_name_loads_what_it_needs():
     assert "sklearn" in loaded_after("from tacit.schema import SchemaEncoder")
 
 
+@pytest.mark.parametrize("name", ["checks", "types", "mechanisms", "training"])
+def test_modules_can_be_imported_from_the_package_in_any_order(name):
+    assert "tacit.estimators" not in loaded_after(f"from tacit import {name}")
+
+
 def test_a_command_loads_its_own_module_only():
     program = "from tacit.cli.main import _parser\n_parser().parse_args(['verify', 'm.json'])"
     found = loaded_after(program)

@@ -37,7 +37,7 @@ def write_report(path: Path, chapters: Sequence[Chapter], size: Size) -> None:
         guarantees=_guarantees, marks=_MARKS, settings_of=_settings_of, status_looks=LOOKS, status_words=WORDS,
         tables_of=_tables_of, tally=_tally,
     )  # fmt: skip
-    style = resources.files("tacit").joinpath("report.css").read_text(encoding="utf-8")
+    style = resources.files("tacit.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
     style += (_HERE / "report.css").read_text(encoding="utf-8")
     page = environment.get_template("report.html.jinja").render(
         chapters=chapters, date=time.strftime("%d %B %Y"), lead=_lead(chapters, size), style=style, version=__version__

@@ -64,7 +64,7 @@ FIGURES = (
         "As Figure 5 with the network of TensorFlow's tutorial, all 50,000 images, noise multiplier 2, clip 3, σ "
         "= 1, 10 epochs, one run. Quick: 32 images, batch 16, one epoch.",
         networks.cifar_cells, networks.measure, networks.show_optimizers, networks.check_optimizers,
-        needs=("cifar10",), extras=("torch", "PIL"),
+        needs=("cifar10",), extras=("torch",),
     ),
     Figure(
         "figure7", "σ, learning rate, and accuracy over ε",

@@ -53,7 +53,8 @@ def __getattr__(name: str) -> object:
         return getattr(import_module(_PLACES[name]), name)
     if name == "__all__":
         return sorted({*_PLACES, *_estimators(), "__version__"} - {*_NEED_TORCH})
-    if not name.startswith("_") and name in _estimators():
+    # Only a class can be an estimator. ``from tacit import checks`` asks here first, before it looks for a module.
+    if name[:1].isupper() and name in _estimators():
         return getattr(import_module("tacit.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

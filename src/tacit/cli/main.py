@@ -48,7 +48,7 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code: 0, 1 when a guarantee does not hold, 2 for an error."""
     options = _parser().parse_args(argv)
-    from tacit import RefutedWarning  # not at the top: --version and --help need none of what it brings
+    from tacit.training import RefutedWarning  # not at the top: --version and --help need none of what it brings
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", RefutedWarning)
