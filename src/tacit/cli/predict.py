@@ -67,7 +67,10 @@ def _rows(path: str, model: Any, schema: Schema | None, kept: list[str]) -> tupl
         warn_unreadable(schema.check_readable(table))
         return table, schema.encode(table, model.clip)
     names: list[str] = list(getattr(model, "feature_names_in_", ()))
-    check(names, "This model file names no columns, so a table cannot be matched to it. Predict from Python.")
+    check(
+        names,
+        "This model file names no columns, so a table cannot be matched to it. Predict from Python, with tacit.load.",
+    )
     table = tables.read_table(path, [*names, *kept])
     absent = [name for name in names if name not in table]
     check(not absent, f"The table lacks the columns {absent} that the model was trained on.")
