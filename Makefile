@@ -7,6 +7,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 WORKERS ?= 2
 SIZE ?=
 MODULES ?=
+# Data sets for tests, benchmarks and experiments; a folder shared/data beside the checkout is taken where there is one.
+export TACIT_DATA ?= $(abspath $(wildcard ../shared/data))
 
 .PHONY: demo test coverage check docs graph package bench experiments evidence fuzz hard mutate clean
 
@@ -64,6 +66,7 @@ evidence: $(VENV)/.dev
 
 # make experiments SIZE=--quick for minutes instead of hours
 experiments: $(VENV)/.experiments
+	test -z "$(TACIT_DATA)" || $(BIN)/python benchmarks/convert_data.py $(TACIT_DATA)
 	$(BIN)/python -m papers --all $(SIZE)
 
 $(VENV)/bin/python:
@@ -88,7 +91,7 @@ $(VENV)/.bench: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.experiments: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[plot,parquet,torch]'
+	$(PIP) -e '.[plot,parquet,torch,datasets]'
 	touch $@
 
 clean:
