@@ -66,7 +66,7 @@ def _rows(path: str, model: Any, schema: Schema | None, kept: list[str]) -> tupl
         table = tables.read_table(path, [*(column.name for column in schema.columns), *kept])
         warn_unreadable(schema.check_readable(table))
         return table, schema.encode(table, model.clip)
-    names: list[str] = list(getattr(model, "feature_names_in_", ()))
+    names: list[str] = list(vars(model).get("feature_names_in_", ()))
     check(
         names,
         "This model file names no columns, so a table cannot be matched to it. Predict from Python, with tacit.load.",

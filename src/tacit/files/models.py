@@ -42,7 +42,7 @@ def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -
     check_is_fitted(model, "coef_")
     if schema is not None:
         check(schema.width == model.n_features_in_, "This schema does not encode the columns that the model has.")
-    names = getattr(model, "feature_names_in_", None)
+    names = vars(model).get("feature_names_in_")
     parameters = {key: _plain(value) for key, value in model.get_params(deep=False).items() if key != "random_state"}
     if not isinstance(parameters["method"], str):
         parameters["method"] = "auto"
@@ -52,7 +52,7 @@ def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -
         "estimator": name,
         "parameters": parameters,
         "settings": {key: float(getattr(model, key)) for key in model.settings},
-        "classes": _plain(getattr(model, "classes_", None)),
+        "classes": _plain(vars(model).get("classes_")),
         "coef": _plain(np.asarray(model.coef_, dtype=np.float64)),
         "intercept": _plain(np.asarray(model.intercept_, dtype=np.float64)),
         "features": int(model.n_features_in_),
@@ -61,7 +61,7 @@ def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -
         "guarantee": model.guarantee_.to_dict(),
         "record_guarantee": None,
     }
-    record = getattr(model, "record_guarantee_", None)
+    record = vars(model).get("record_guarantee_")
     if record is not None and _of_one_fit(model.guarantee_, record):  # else it is left over from an earlier fit
         content["record_guarantee"] = record.to_dict()
     text = json.dumps({**content, "checksum": checksum(content)}, indent=1, ensure_ascii=False) + "\n"

@@ -22,6 +22,7 @@ class NetworkFace(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Labels in, scores out. A classifier adds ``_network`` (what to build), ``_images`` (how to read X), ``fit``."""
 
     classes: Any
+    regularization: float = 0.0
     guarantee_: Guarantee
     classes_: NDArray[Any]
     network_: nn.Module
@@ -76,6 +77,6 @@ class NetworkFace(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         None is the model's own regulariser, 0 where it has none. NOT PRIVATE when the records are.
         """
         scores = torch.from_numpy(self.decision_function(X))
-        strength = getattr(self, "regularization", 0.0) if regularization is None else regularization
+        decay = self.regularization if regularization is None else regularization
         square = sum(float(p.detach().double().square().sum()) for p in self.network_.parameters())
-        return float(nn.functional.cross_entropy(scores, self._codes(y, len(scores)))) + 0.5 * strength * square
+        return float(nn.functional.cross_entropy(scores, self._codes(y, len(scores)))) + 0.5 * decay * square

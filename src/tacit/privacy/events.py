@@ -279,6 +279,25 @@ Event = Gaussian | PoissonGaussian | SubsetGaussian | Sphere | Objective | Claim
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What events say of themselves, and what holds where a kind of event does not say it."""
+
+    count: int = 1
+    records: int = 0
+    scale: float | None = None
+    noise: str | None = None
+    sensitivity: Sensitivity | None = None
+
+
+_COMMON = {field.name for field in dataclasses.fields(Declared)}
+
+
+def declared(event: Event) -> Declared:
+    """The common facts of an event of any kind."""
+    return Declared(**{name: value for name, value in vars(event).items() if name in _COMMON})
+
+
 def to_dict(event: Event) -> dict[str, Any]:
     """An event as plain data, for JSON."""
     return {"kind": type(event).__name__, **dataclasses.asdict(event)}

@@ -55,7 +55,7 @@ class Guarantee:
     @property
     def noise(self) -> dict[str, float]:
         """The noise scales, by kind of release."""
-        scales = ((i, event, getattr(event, "scale", None)) for i, event in enumerate(self.events))
+        scales = ((i, event, events.declared(event).scale) for i, event in enumerate(self.events))
         return {f"{i}:{type(event).__name__}": scale for i, event, scale in scales if scale is not None}
 
     @property

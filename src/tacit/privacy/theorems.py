@@ -23,6 +23,7 @@ from tacit.privacy.events import (
     Shuffled,
     Sphere,
     SubsetGaussian,
+    declared,
 )
 from tacit.types import ADJACENCIES, Adjacency, Status
 
@@ -40,9 +41,8 @@ class Release:
 
     def is_of(self, event: Event) -> bool:
         """Whether the event is such a release."""
-        steps: int = getattr(event, "count", 1)
-        noise = self.noise in (None, getattr(event, "noise", None))
-        return type(event) is self.kind and (self.repeated or steps == 1) and noise
+        said = declared(event)
+        return type(event) is self.kind and (self.repeated or said.count == 1) and self.noise in (None, said.noise)
 
     def __str__(self) -> str:
         return _in_words(self.kind, self.noise, "any number of" if self.repeated else 1)
@@ -87,8 +87,9 @@ class Theorem:
         """Why a guarantee with these words cannot rest on this theorem: one sentence, or the empty string."""
         priced = " or ".join(", ".join(map(str, wanted)) for wanted in self.releases if wanted) or "nothing"
         lead = "The theorem that it cites"
+        said = [declared(event) for event in events]
         recorded = ", ".join(
-            _in_words(type(event), getattr(event, "noise", None), getattr(event, "count", 1)) for event in events
+            _in_words(type(event), one.noise, one.count) for event, one in zip(events, said, strict=True)
         )
         found = (
             (self._prices(events), f"{lead} prices {priced}; recorded is {recorded or 'nothing'}."),
@@ -100,11 +101,11 @@ class Theorem:
             (protects in self.protects, f"{lead} is about {' or '.join(self.protects)} and nothing else."),
             (protects != RECORD or records == 1, "It says to be of one record, and speaks of more."),
             (
-                all(getattr(event, "records", 0) <= records for event in events),
+                all(one.records <= records for one in said),
                 "An event speaks of more records than the guarantee does.",
             ),
             (
-                not any(_shrinks(getattr(event, "sensitivity", None)) for event in events),
+                not any(_shrinks(one.sensitivity) for one in said),
                 "An event states that a replaced record moves less than an added one, which no release of Tacit does.",
             ),
         )

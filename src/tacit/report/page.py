@@ -70,7 +70,7 @@ def write_model_report(path: str | Path, model: Any, title: str) -> None:
     guarantees = {"The model": model.guarantee_}
     if hasattr(model, "record_guarantee_"):
         guarantees["One record, as it leaves its owner"] = model.record_guarantee_
-    spent = getattr(model, "spent_", None)
+    spent = vars(model).get("spent_")
     accounts = {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)} if spent is not None else {}
     summary = "" if accounts else "Each record's own epsilon is known, and on this page, only with method 'individual'."
     write_report(path, title, summary=summary, guarantees=guarantees, accounts=accounts)
