@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.audit.many import batched, run_many
+from tacit.audit.many import run_many
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.newton import Newton
@@ -74,8 +74,7 @@ def plan_of(name):
     """One plan a method, from its first loss: its numbers are as good as any for training with another."""
     method = METHODS[name]
     problem = problem_for(LOSSES[method.losses[0]])
-    pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
-    return method.mechanism.calibrate(Budget(4.0, 0.0 if pure else 1e-3), problem.facts, None, "proven")
+    return method.mechanism.calibrate(Budget(4.0, 0.0 if method.mechanism.pure else 1e-3), problem.facts, None, "proven")
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -83,7 +82,7 @@ def test_each_column_is_a_run_of_the_plan(name):
     plan = plan_of(name)
     for loss in METHODS[name].losses:
         problem = problem_for(LOSSES[loss])
-        if not batched(plan, problem):
+        if not plan.at_once(problem):
             continue
         tape = Tape(3)
         together = run_many(plan, problem, TRIALS, tape)
@@ -96,7 +95,7 @@ def test_each_column_is_a_run_of_the_plan(name):
 
 def test_the_methods_that_matter_are_batched():
     for name in ("objective", "objective-chaudhuri-2011", "output", "gradient", "dp-sgd", "dp-svrg", "output-wu-2017"):
-        assert batched(plan_of(name), problem_for(Logistic()))
+        assert plan_of(name).at_once(problem_for(Logistic()))
 
 
 @pytest.mark.parametrize("name", ["statistics", "individual", "song-2013"])
