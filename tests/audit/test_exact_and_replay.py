@@ -8,8 +8,8 @@ from oracles import objective_delta
 
 from tacit.audit import audit, library, planned
 from tacit.audit.exact import exact_delta, exact_epsilon, one_dimensional_pairs
+from tacit.audit.planned import Planned
 from tacit.audit.replay import replay
-from tacit.audit.subjects import Planned
 from tacit.checks import PrivacyError
 from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.mechanisms import METHODS

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.audit.many import run_many
+from tacit.audit.planned import run_many
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.newton import Newton
