@@ -55,7 +55,7 @@ STRESSED: dict[str, Stress] = {
 """A large margin keeps every slope near its largest; a strong regulariser or small steps keep the weights near zero."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MethodAudit:
     """The audits of one method under one adjacency; ``exact`` is the exact epsilon over one-dimensional pairs, where
     known."""
@@ -99,30 +99,27 @@ def audit_method(
         return _network_row(name, claimed, confidence, seed, say, canaries)
     method, start = METHODS[name], time.perf_counter()
     claim = Budget(claimed.epsilon, 0.0 if method.mechanism.pure else claimed.delta, claimed.adjacency)
-    options: dict[str, Any] = {
-        "seconds": seconds,
-        "confidence": confidence,
-        "records": RECORDS,
-        "progress": progress,
-    }
+    options: dict[str, Any] = {"confidence": confidence, "records": RECORDS, "progress": progress}
     results, statuses = [], []
     for number, loss in enumerate(losses or method.losses):
         say(f"{name}, {loss} loss, {claimed.adjacency}")
         key = None if seed is None else seed + number
         subject = planned(name, claim, loss=loss, records=RECORDS, features=2)
         statuses.append(THEOREMS[subject.plan.theorem].status)
-        results.append(audit(subject, claim, seed=key, **options))
+        results.append(audit(subject, claim, seconds=seconds, seed=key, **options))
     if name in STRESSED and losses is None:
         say(f"{name} under stress, {claimed.adjacency}")
         stress = STRESSED[name]
         subject = planned(
             stress.mechanism, claim, loss=stress.loss, records=RECORDS, features=2, regularization=stress.regularization
         )
-        options["seconds"] = 2 * seconds  # the audit that shows how tight the noise is gets more runs
-        results.append(audit(subject, claim, seed=seed, name=f"{name} under stress, logistic loss", **options))
+        title = f"{name} under stress, {stress.loss.name} loss"
+        # The audit that shows how tight the noise is gets more runs.
+        results.append(audit(subject, claim, seconds=2 * seconds, seed=seed, name=title, **options))
     return MethodAudit(
-        name, statuses[0], claimed.adjacency, tuple(results), _exact(name, claim), time.perf_counter() - start
-    )
+        method=name, status=statuses[0], adjacency=claimed.adjacency, results=tuple(results),
+        exact=_exact(name, claim), seconds=time.perf_counter() - start,
+    )  # fmt: skip
 
 
 def audit_all(
@@ -163,7 +160,10 @@ def _network_row(
         results.append(
             audit_network(model, canaries=canaries, confidence=confidence, seed=key, name=f"{name}, {setting}")
         )
-    return MethodAudit(name, "proven", claimed.adjacency, tuple(results), None, time.perf_counter() - start)
+    return MethodAudit(
+        method=name, status=THEOREMS[NETWORKS[name]].status, adjacency=claimed.adjacency, results=tuple(results),
+        exact=None, seconds=time.perf_counter() - start,
+    )  # fmt: skip
 
 
 def _told(say: Say, row: MethodAudit) -> bool:

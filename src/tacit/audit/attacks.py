@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -167,7 +167,7 @@ def _classifier(first: Array, second: Array) -> Callable[[Array], Array]:
     return score
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OutcomeSet:
     """A set of outcomes fixed before it is scored: ``score > threshold``, or not, as a sign of the data set ``order``.
 
@@ -208,7 +208,14 @@ def choose_tail(attack: Attack, first: Runs, second: Runs, scoring: Scoring) -> 
     trials = scoring.trials
     ranks = np.unique(np.geomspace(1, len(both) // 2, 60).astype(int))
     edges = np.unique(both[np.concatenate([ranks - 1, len(both) - ranks])])
-    best = OutcomeSet(attack, float(np.median(both)), True, "first", "clopper-pearson", 0.0)
+    best = OutcomeSet(
+        attack=attack,
+        threshold=float(np.median(both)),
+        above=True,
+        order="first",
+        bound="clopper-pearson",
+        expected=0.0,
+    )
     for above in (True, False):
         inside = [_inside(side, edges, above) for side in (one, two)]
         orders: tuple[tuple[Order, Array, Array], ...] = (
@@ -222,7 +229,7 @@ def choose_tail(attack: Attack, first: Runs, second: Runs, scoring: Scoring) -> 
             )
             at = int(np.argmax(shown))
             if shown[at] > best.expected:
-                best = OutcomeSet(attack, float(edges[at]), above, order, "clopper-pearson", float(shown[at]))
+                best = replace(best, threshold=float(edges[at]), above=above, order=order, expected=float(shown[at]))
     return best
 
 
@@ -236,7 +243,9 @@ def choose_middle(attack: Attack, first: Runs, second: Runs, scoring: Scoring, p
     at = 6 + int(np.argmax(smooth)) if smooth.max() > 0.5 * (turn * gap).max() else int(np.argmax(turn * gap))
     errors = math.ceil((1 - turn * gap[at] + 0.7 / math.sqrt(len(one))) * scoring.trials)
     expected = profile(float(advantage(errors, scoring.trials, scoring.error)))
-    return OutcomeSet(attack, float(edges[at]), turn > 0, "first", "profile", expected)
+    return OutcomeSet(
+        attack=attack, threshold=float(edges[at]), above=turn > 0, order="first", bound="profile", expected=expected
+    )
 
 
 def _inside(ordered: Array, edges: Array, above: bool) -> Array:

@@ -58,7 +58,7 @@ class Terms:
         return None if self.profile is None else gaussian_profile(self.claimed.delta)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Selected:
     """A pair, the events to score on it, for how many runs a side, and the runs that they were chosen from."""
 
@@ -113,7 +113,7 @@ class Campaign:
         target, trials = self._affordable(rate), self.terms.trials
         if self.quick:
             plain, middle = self.promise(pair, sides, target, trees=False)
-            return Selected(pair, plain, middle, target, sides)
+            return Selected(pair=pair, plain=plain, middle=middle, trials=target, sides=sides)
         fitted = training_runs(trials // 2 if trials is not None else int(target / (1 - self.share)), self.share)
         if len(sides[0]) < fitted:
             again, made = time.perf_counter(), self.runs
@@ -121,7 +121,7 @@ class Campaign:
             rate = max((time.perf_counter() - again) / (self.runs - made), 1e-9)
         target = self._affordable(rate, trained=True)
         plain, middle = self.promise(pair, sides, target, trees=True)
-        return self._enough(Selected(pair, plain, middle, target, sides))
+        return self._enough(Selected(pair=pair, plain=plain, middle=middle, trials=target, sides=sides))
 
     def more(self, pair: Pair, sides: tuple[Runs, Runs], count: int) -> tuple[Runs, Runs]:
         """Runs and so many more on each side."""

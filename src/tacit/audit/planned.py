@@ -25,7 +25,7 @@ THREADS = min(4, os.cpu_count() or 1)
 _LOSSES: dict[str, Loss] = {loss.name: loss for loss in LOSSES}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Planned(Subject):
     """A method with its loss, calibrated for a public number of records; rows are clipped as for a user."""
 
@@ -83,4 +83,5 @@ def planned(
     facts = Facts(records, wide, chosen.outputs, float(np.hypot(clip, intercept)), chosen, bool(intercept))
     decided = choose_method(method, claimed, facts, calibration)
     plan = calibrate(facts, decided, regularization, calibration)
-    return Planned(plan, chosen, clip, intercept, f"{decided.name}, {chosen.name} loss")
+    name = f"{decided.name}, {chosen.name} loss"
+    return Planned(plan=plan, loss=chosen, clip=clip, intercept=intercept, name=name)

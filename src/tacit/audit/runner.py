@@ -22,7 +22,7 @@ from tacit.audit.pairs import Pair, library
 from tacit.audit.planned import Planned, planned
 from tacit.audit.result import AuditResult
 from tacit.audit.sequential import follow
-from tacit.audit.subjects import TWO_RECORDS, Sampler, Subject, of_samplers, subject_of
+from tacit.audit.subjects import TWO_RECORDS, RecordSampler, Subject, of_samplers, subject_of
 from tacit.checks import check, check_positive
 from tacit.privacy.events import Event
 from tacit.types import Array, Budget, Targets
@@ -185,8 +185,8 @@ def _score(campaign: Campaign, chosen: Selected, name: str) -> AuditResult:
 
 
 def audit_samplers(
-    first: Sampler,
-    second: Sampler,
+    first: RecordSampler,
+    second: RecordSampler,
     claimed: Budget,
     *,
     family: str | None = None,

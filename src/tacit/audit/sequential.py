@@ -30,7 +30,7 @@ _TAIL = np.geomspace(0.002, 0.5, 20)
 _LEVELS = np.concatenate([_TAIL, 1 - _TAIL])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Guess:
     """A set of results, ``score > threshold`` (or not), and how many runs fell into it on the side it speaks for and on
     the other, of ``runs`` on each that it was not fitted to."""
@@ -42,7 +42,7 @@ class Guess:
     hits: int
     false: int
     runs: int
-    growth: float
+    growth: float = 0.0
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -108,7 +108,7 @@ def _guesses(sides: tuple[Runs, Runs], direction: Array, wagers: list[Wager]) ->
     attacks = fit_attacks(sides[0].part(0, half), sides[1].part(0, half), direction)
     rest = sides[0].part(half, None), sides[1].part(half, None)
     sets = [candidate for attack in attacks for candidate in _candidates(attack, rest)]
-    hits, false = (np.array([getattr(candidate, side) for candidate in sets]) for side in ("hits", "false"))
+    hits, false = np.array([guess.hits for guess in sets]), np.array([guess.false for guess in sets])
     p1, q1 = _cautious(hits, sets[0].runs, -1), _cautious(false, sets[0].runs, 1)
     found = []
     for wager in wagers:
@@ -129,8 +129,11 @@ def _candidates(attack: Attack, sides: tuple[Runs, Runs]) -> list[Guess]:
         over = [len(side) - int(np.searchsorted(side, edge, side="right")) for side in (one, two)]
         for above in (True, False):
             first, second = over if above else [len(one) - count for count in over]
-            found.append(Guess(attack, float(edge), above, "first", first, second, len(one), 0.0))
-            found.append(Guess(attack, float(edge), above, "second", second, first, len(one), 0.0))
+            guess = Guess(
+                attack=attack, threshold=float(edge), above=above, order="first", hits=first, false=second,
+                runs=len(one),
+            )  # fmt: skip
+            found += [guess, replace(guess, order="second", hits=second, false=first)]
     return found
 
 

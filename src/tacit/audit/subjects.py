@@ -57,13 +57,13 @@ class Batched(Subject):
         return Runs.of(np.asarray(runs, dtype=np.float64).reshape(trials, -1))
 
 
-Sampler = Callable[[np.random.Generator, int], Array]
+RecordSampler = Callable[[np.random.Generator, int], Array]
 _FIRST, _SECOND = Data(np.zeros((1, 1)), np.zeros(1)), Data(np.ones((1, 1)), np.zeros(1))
 TWO_RECORDS = Pair("two records", "", _FIRST, _SECOND, np.zeros(1))
 """Stands for the two records that a pair of samplers privatises, which only they know."""
 
 
-def of_samplers(first: Sampler, second: Sampler) -> Batched:
+def of_samplers(first: RecordSampler, second: RecordSampler) -> Batched:
     """Two functions, each of which draws so many outputs for one record, as a subject to be run on ``TWO_RECORDS``."""
 
     def train(rows: Array, targets: Array, rng: np.random.Generator, trials: int) -> Array:
