@@ -18,8 +18,8 @@ from tacit.types import ADJACENCIES, Budget
 
 def subject(method, pair, loss, claim, regularization=None):
     n = len(pair.first.rows)
-    strong = None if regularization is None else regularization / n
-    return planned(method, claim, loss=loss, records=n, features=1, regularization=strong)
+    each = None if regularization is None else regularization / n
+    return planned(method, claim, loss=loss, records=n, features=1, regularization=each)
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -1,10 +1,11 @@
 """Runs made together are the real thing: run j is, bit for bit, the one that the plan makes from column j of the draws.
 
-Sums over records may be added in another order, and minima are found to a tolerance; but what is released is rounded to
-a grid that is far coarser, and all that follows is the same arithmetic.
+Sums over records may be added in another order, but are released on a grid that is far coarser than their rounding;
+minima are reached by the same Newton steps; all that follows a release is the same arithmetic.
 """
 
 import functools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -119,6 +120,12 @@ def test_other_plans_run_one_after_the_other(name):
     source = SeededSource(1)
     expected = np.stack([plan.run(problem, source).weights.ravel() for _ in range(3)])
     assert np.array_equal(run_many(plan, problem, 3, SeededSource(1)), expected)
+
+
+def test_gradients_that_are_not_clipped():
+    plan = replace(plan_of("gradient"), clip=math.inf)
+    for loss in (Logistic(), LOSSES["softmax"]):
+        assert_columns_are_runs(plan, problem_for(loss))
 
 
 def test_projected_steps_tie_runs_together():

@@ -49,7 +49,9 @@ class GradientPlan(Plan):
         masks = self.sampler.masks(problem.records.count, self.descent.steps, trials, source)
         return by_run(self._descend(ManyRuns(problem, trials), masks, source, trials).weights, trials)
 
-    def _descend(self, problem: Any, batches: Iterator[Any], source: Source, trials: int = 1) -> Solution:
+    def _descend(
+        self, problem: Problem | ManyRuns, batches: Iterator[Any], source: Source, trials: int = 1
+    ) -> Solution:
         """Of a problem with a batch of positions a step, or of many runs with a mask."""
         add = add_gaussian if self.noise == "gaussian" else add_sphere
         intercept = problem.facts.intercept

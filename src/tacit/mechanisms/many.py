@@ -7,6 +7,7 @@ column j of the draws, and the runs are independent.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,16 +55,16 @@ class ManyRuns:
     def clipped_gradient(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:
         """For every run what :meth:`Problem.clipped_gradient` gives for the records that take part in it."""
         total, records, outputs = np.zeros_like(weights), self.records, self.problem.outputs
+        coupled = self.problem.loss.coupled
         for block, rows in records.blocks():
             slopes = self._slopes(block, rows, weights)
             if anchor is not None:
                 slopes -= self._slopes(block, rows, anchor)
-            norms = records.norms[rows, None]
-            if self.problem.loss.coupled:
-                clip_slopes(slopes, np.repeat(norms, self.trials, axis=0), clip, coupled=True)
-                slopes = slopes.reshape(len(norms), self.trials, outputs).swapaxes(1, 2).reshape(len(norms), -1)
-            else:
-                clip_slopes(slopes, norms, clip, coupled=False)
+            if clip < math.inf:
+                norms = records.norms[rows, None]
+                clip_slopes(slopes, np.repeat(norms, self.trials, axis=0) if coupled else norms, clip, coupled=coupled)
+            if coupled:
+                slopes = slopes.reshape(-1, self.trials, outputs).swapaxes(1, 2).reshape(-1, outputs * self.trials)
             if self.taking is not None:
                 slopes = slopes * np.tile(self.taking[rows], (1, outputs))
             total += records.gather(block, rows, slopes)

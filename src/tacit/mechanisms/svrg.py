@@ -58,7 +58,7 @@ class SvrgPlan(Plan):
         masks = partial(self.sampler.masks, problem.records.count, self.inner, trials, source)
         return by_run(self._descend(ManyRuns(problem, trials), masks, source).weights, trials)
 
-    def _descend(self, problem: Any, batches: Callable[[], Iterator[Any]], source: Source) -> Solution:
+    def _descend(self, problem: Problem | ManyRuns, batches: Callable[[], Iterator[Any]], source: Source) -> Solution:
         """Of a problem with a batch of positions a step, or of many runs with a mask."""
         n, anchor = self.records, problem.start()
         for _ in range(self.rounds):
