@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from tacit import LogisticRegression
-from tacit.audit.many import run_many
+from tacit.audit.planned import run_many
 from tacit.linear.losses import Logistic
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import METHODS

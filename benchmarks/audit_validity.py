@@ -15,7 +15,8 @@ from scipy.stats import binom
 
 from tacit import Budget
 from tacit._version import __version__
-from tacit.audit import Batched, audit, audit_samplers, coins, library, onerun
+from tacit.audit import Batched, audit, audit_samplers, library, onerun
+from tacit.audit import onerun_gaussian as coins
 from tacit.privacy.accounting import gaussian_mu
 
 HERE = Path(__file__).parent

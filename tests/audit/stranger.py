@@ -19,17 +19,17 @@ class StrangeLogistic(ClassifierMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         X = X / np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True) / self.data_norm)
         self.classes_ = np.array([-1.0, 1.0])
-        strong = 1 / self.C
-        left = self.epsilon - np.log1p(self.data_norm**2 / (4 * strong))
+        strength = 1 / self.C
+        left = self.epsilon - np.log1p(self.data_norm**2 / (4 * strength))
         scale = (1.0 if self.bug else 2.0) * self.data_norm / left
         direction = rng.normal(size=X.shape[1])
         b = direction / np.linalg.norm(direction) * rng.gamma(X.shape[1], scale)
 
         def objective(w):
             margins = y * (X @ w)
-            value = np.logaddexp(0, -margins).sum() + 0.5 * strong * w @ w + b @ w
+            value = np.logaddexp(0, -margins).sum() + 0.5 * strength * w @ w + b @ w
             slopes = -y / (1 + np.exp(margins))
-            return value, X.T @ slopes + strong * w + b
+            return value, X.T @ slopes + strength * w + b
 
         self.coef_ = minimize(objective, np.zeros(X.shape[1]), jac=True, method="L-BFGS-B", tol=1e-12).x[None, :]
         self.intercept_ = np.zeros(1)

@@ -6,6 +6,7 @@ use confidence 1 - 1e-6, and tests that must find are far enough from the border
 
 import json
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from stranger import StrangeLogistic
 
 import tacit
 from tacit.audit import AuditResult, Batched, Pair, audit, audit_samplers, library
+from tacit.audit.exact import exact_epsilon, one_dimensional_pairs
+from tacit.audit.planned import Planned, planned
 from tacit.audit.replay import replay, same_noise
-from tacit.audit.subjects import Planned, planned
-from tacit.linear.losses import HuberHinge, Logistic, Squared
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.mechanisms import GradientPerturbation, Output, Svrg
 from tacit.privacy.accounting import gaussian_mu
 from tacit.types import ADJACENCIES, Budget
@@ -90,7 +92,7 @@ def test_equal_data_sets_show_nothing():
 
 # --- broken twins ---------------------------------------------------------------------------------------------------
 def subject_of(plan, loss, clip=1.0, intercept=0.0):
-    return Planned(plan, loss, clip, intercept, "twin")
+    return Planned(plan=plan, loss=loss, clip=clip, intercept=intercept, name="twin")
 
 
 def facts_of(loss, adjacency="replace-one", clip=1.0, intercept=0.0):
@@ -107,8 +109,6 @@ def broken_plans():
     hinge = HuberHinge()
     yield "half of the sensitivity", subject_of(twins.half_output(facts_of(hinge), CLAIM), hinge)
     whole = planned("objective", CLAIM, loss=Logistic(5.0), records=16, features=2, regularization=2.0)
-    from dataclasses import replace
-
     yield "a quarter of the noise", replace(whole, plan=replace(whole.plan, scale=0.25 * whole.plan.scale))
     yield "the sum clipped, not each record", subject_of(twins.batch_mean(facts_of(hinge), CLAIM), hinge)
     output = planned("output", CLAIM, loss=hinge, records=16, features=2)
@@ -153,11 +153,11 @@ def test_one_sided_statistics_are_found_by_replay():
     loss = Squared()
     facts = (
         planned("statistics", CLAIM, loss=loss, records=16, features=2)
-        .problem(library("replace-one", task="regression")[0].first)
+        .problem(library("replace-one", targets=loss.targets)[0].first)
         .facts
     )
     wrong = subject_of(twins.one_sided_statistics(facts, CLAIM), loss)
-    pairs = library("replace-one", task="regression")
+    pairs = library("replace-one", targets=loss.targets)
     assert any(replay(wrong, pair, "replace-one") for pair in pairs)
 
 
@@ -312,14 +312,13 @@ def test_one_pair_need_not_be_in_a_list():
 
 def test_pairs_are_neighbours():
     for adjacency in ADJACENCIES:
-        for task in ("classification", "regression", "multiclass"):
-            for pair in library(adjacency, task=task, clip=3.0, bound=2.0, columns=4):
+        for targets, allowed in (("signs", {-1, 1}), ("classes", {0, 1, 2}), ((0.0, 2.0), {0, 2})):
+            for pair in library(adjacency, targets=targets, clip=3.0, columns=4):
                 n, m = len(pair.first.rows), len(pair.second.rows)
                 assert np.array_equal(pair.first.rows[: m - 1], pair.second.rows[: m - 1])
                 assert n - m == (adjacency == "add-remove")
                 assert np.linalg.norm(pair.first.rows, axis=1).max() <= 3 * (1 + 1e-12)
-                if task == "regression":
-                    assert np.abs(pair.first.targets).max() <= 2
+                assert set(pair.first.targets) | set(pair.second.targets) <= allowed
 
 
 def test_mechanisms_with_their_own_settings_are_audited():
@@ -327,3 +326,36 @@ def test_mechanisms_with_their_own_settings_are_audited():
         planned(Output("descent"), CLAIM, records=16, features=2), CLAIM, trials=4000, confidence=SURE, seed=1
     )
     assert result.verdict == "consistent"
+
+
+# --- losses ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Fractions(Squared):
+    """A loss that nobody knows by name, with targets within [0, 1] only and slopes in both directions."""
+
+    name: str = "fractions"
+    targets: tuple[float, float] = (0.0, 1.0)
+
+    def slope(self, z, y):
+        assert y.min() >= 0
+        return super().slope(z, y)
+
+
+@pytest.mark.parametrize("method", ["objective", "gradient"])
+def test_any_loss_is_audited_with_targets_that_it_takes(method):
+    subject = planned(method, CLAIM, loss=Fractions(), records=16, features=2)
+    result = audit(subject, CLAIM, trials=2000, confidence=SURE, seed=1)
+    assert result.verdict == "consistent"
+    line = planned("output", CLAIM, loss=Fractions(), records=2, features=1)
+    pairs = [p for p in one_dimensional_pairs("replace-one", targets=Fractions().targets) if len(p.first.rows) == 2]
+    assert 0 < max(exact_epsilon(line, pair, CLAIM.delta) for pair in pairs) <= CLAIM.epsilon
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_softmax_of_any_number_of_classes_is_audited(classes):
+    subject = planned("gradient", CLAIM, loss=Softmax(classes), records=16, features=2)
+    assert audit(subject, CLAIM, trials=400, confidence=SURE, seed=1).verdict == "consistent"
+    pair = library("replace-one", targets="classes", classes=classes)[3]  # its records differ in the second feature
+    line = subject.direction(pair).reshape(2, classes)
+    assert np.array_equal(line[0], np.zeros(classes))
+    assert np.array_equal(line[1], [1, -1, *np.zeros(classes - 2)])

@@ -9,7 +9,6 @@ from oracles import objective_delta
 from tacit.audit import audit, library, planned
 from tacit.audit.exact import exact_delta, exact_epsilon, one_dimensional_pairs
 from tacit.audit.replay import replay
-from tacit.audit.subjects import Planned
 from tacit.checks import PrivacyError
 from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.mechanisms import METHODS
@@ -19,8 +18,8 @@ from tacit.types import ADJACENCIES, Budget
 
 def subject(method, pair, loss, claim, regularization=None):
     n = len(pair.first.rows)
-    strong = None if regularization is None else regularization / n
-    return planned(method, claim, loss=loss, records=n, features=1, regularization=strong)
+    each = None if regularization is None else regularization / n
+    return planned(method, claim, loss=loss, records=n, features=1, regularization=each)
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -75,8 +74,8 @@ def test_exact_refuses_what_it_does_not_know():
 def test_replay_passes_sound_methods(adjacency):
     claim = Budget(1.0, 1e-3, adjacency)
     for name in ("output", "gradient", "objective", "dp-svrg", "song-2013"):
-        pure = getattr(METHODS[name].mechanism, "noise", "gaussian") == "sphere"
-        it = planned(name, replace(claim, delta=0.0) if pure else claim, loss="huber-hinge", records=16, features=2)
+        whole = replace(claim, delta=0.0) if METHODS[name].mechanism.pure else claim
+        it = planned(name, whole, loss="huber-hinge", records=16, features=2)
         for pair in library(adjacency):
             assert replay(it, pair, adjacency) == []
 
@@ -85,5 +84,5 @@ def test_replay_finds_a_sensitivity_that_is_too_small():
     claim = Budget(1.0, 1e-5)
     sound = planned("output", claim, loss="huber-hinge", records=16, features=2, regularization=0.1)
     facts = sound.problem(library("replace-one")[0].first).facts
-    wrong = Planned(twins.half_output(facts, claim), sound.loss, 1.0, 0.0, "half")
+    wrong = replace(sound, plan=twins.half_output(facts, claim), name="half")
     assert any("declared" in word for pair in library("replace-one") for word in replay(wrong, pair, "replace-one"))

@@ -1,21 +1,31 @@
-"""Batched runs are the real thing: column j is, to 1e-9, the run that the plan makes from column j's random draws."""
+"""Runs made together are the real thing: run j is, bit for bit, the one that the plan makes from column j of the draws.
+
+Sums over records may be added in another order, but are released on a grid that is far coarser than their rounding;
+minima are reached by the same Newton steps; all that follows a release is the same arithmetic.
+"""
 
 import functools
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tacit.audit.many import batched, run_many
-from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.audit.pairs import target_values
+from tacit.audit.planned import run_many
+from tacit.linear import losses
+from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import METHODS
+from tacit.mechanisms.objective import ObjectivePlan
 from tacit.privacy.noise import SeededSource
 from tacit.privacy.normals import Draws, draw
 from tacit.types import Budget
 
-LOSSES = {loss.name: loss for loss in (Logistic(), HuberHinge(), Squared(), Softmax(3))}
+LOSSES = {loss.name: loss for loss in losses.LOSSES}
+ONE_BY_ONE = ("statistics", "song-2013", "individual", "input", "input-local", "local-duchi-2013")
+TOGETHER = [name for name in METHODS if name not in ONE_BY_ONE]
 TRIALS = 4
 
 
@@ -62,11 +72,10 @@ def taped(monkeypatch):
     monkeypatch.setattr("tacit.privacy.normals.draw", from_tape)
 
 
-def problem_for(loss, n=24):
+def problem_for(loss, n=24, models=1):
     rng = np.random.default_rng(5)
-    outputs = 3 if loss.coupled else 1
-    y = rng.integers(0, 3, n).astype(float) if loss.coupled else np.sign(rng.normal(size=n))
-    return Problem(Records.build(rng.normal(size=(n, 3)), y, 1.0, 0.5), loss, outputs)
+    y = rng.choice(target_values(loss.targets, loss.outputs), (n, models))
+    return Problem(Records.build(rng.normal(size=(n, 3)), y, 1.0, 0.5), loss, models * loss.outputs)
 
 
 @functools.cache
@@ -74,59 +83,78 @@ def plan_of(name):
     """One plan a method, from its first loss: its numbers are as good as any for training with another."""
     method = METHODS[name]
     problem = problem_for(LOSSES[method.losses[0]])
-    pure = getattr(method.mechanism, "noise", "gaussian") == "sphere"
-    return method.mechanism.calibrate(Budget(4.0, 0.0 if pure else 1e-3), problem.facts, None, "proven")
+    budget = Budget(4.0, 0.0 if method.mechanism.pure else 1e-3)
+    return method.mechanism.calibrate(budget, problem.facts, None, "proven")
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_each_column_is_a_run_of_the_plan(name):
-    plan = plan_of(name)
-    for loss in METHODS[name].losses:
-        problem = problem_for(LOSSES[loss])
-        if not batched(plan, problem):
-            continue
-        tape = Tape(3)
-        together = run_many(plan, problem, TRIALS, tape)
-        if "wu-2017" in name:  # one batch holds all: the order that a single run draws does not matter
-            tape.drawn[0] = np.repeat(np.arange(problem.records.count, dtype=np.uint64), TRIALS)
-        alone = np.stack([plan.run(problem, Column(tape, j)).weights.ravel() for j in range(TRIALS)])
-        np.testing.assert_array_equal(together, alone, err_msg=loss)
-        assert len({row.tobytes() for row in together}) == TRIALS
+def assert_columns_are_runs(plan, problem, *, ordered=False):
+    """Compare runs made together with those of ``plan.run``; ``ordered``: each of these draws an order first."""
+    assert plan.at_once(problem)
+    tape = Tape(3)
+    together = run_many(plan, problem, TRIALS, tape)
+    if ordered:  # one batch holds all records, so that their order does not matter
+        tape.drawn[0] = np.repeat(np.arange(problem.records.count, dtype=np.uint64), TRIALS)
+    alone = np.stack([plan.run(problem, Column(tape, j)).weights.ravel() for j in range(TRIALS)])
+    np.testing.assert_array_equal(together, alone)
+    assert len({row.tobytes() for row in together}) == TRIALS
 
 
-def test_the_methods_that_matter_are_batched():
-    for name in ("objective", "objective-chaudhuri-2011", "output", "gradient", "dp-sgd", "dp-svrg", "output-wu-2017"):
-        assert batched(plan_of(name), problem_for(Logistic()))
+@pytest.mark.parametrize(("name", "loss"), [(m, loss) for m in TOGETHER for loss in METHODS[m].losses])
+def test_each_column_is_a_run_of_the_plan(name, loss):
+    problem = problem_for(LOSSES[loss])
+    if isinstance(plan_of(name), ObjectivePlan) and problem.loss.coupled:
+        assert not plan_of(name).at_once(problem)  # one Hessian for all scores of a model
+    else:
+        assert_columns_are_runs(plan_of(name), problem, ordered="wu-2017" in name)
 
 
-@pytest.mark.parametrize("name", ["statistics", "individual", "song-2013"])
-def test_what_cannot_be_batched_is_looped(name):
-    problem, plan = problem_for(Squared() if name == "statistics" else Logistic()), plan_of(name)
+@pytest.mark.parametrize("name", ["gradient", "dp-sgd", "dp-lssgd", "dp-svrg", "output"])
+def test_runs_of_several_models_each(name):
+    assert_columns_are_runs(plan_of(name), problem_for(Logistic(), models=2))
+
+
+@pytest.mark.parametrize("name", ONE_BY_ONE)
+def test_other_plans_run_one_after_the_other(name):
+    problem, plan = problem_for(LOSSES[METHODS[name].losses[0]]), plan_of(name)
+    assert not plan.at_once(problem)
     source = SeededSource(1)
     expected = np.stack([plan.run(problem, source).weights.ravel() for _ in range(3)])
     assert np.array_equal(run_many(plan, problem, 3, SeededSource(1)), expected)
 
 
+def test_gradients_that_are_not_clipped():
+    plan = replace(plan_of("gradient"), clip=math.inf)
+    for loss in (Logistic(), LOSSES["softmax"]):
+        assert_columns_are_runs(plan, problem_for(loss))
+
+
+def test_projected_steps_tie_runs_together():
+    """The norm of a projection is that of one run: many side by side must not share it."""
+    problem, plan = problem_for(Logistic()), plan_of("gradient")
+    plan = replace(plan, descent=replace(plan.descent, radius=0.1))
+    assert np.linalg.norm(run_many(plan, problem, 3, SeededSource(1)), axis=1).max() == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("intercept", [0.0, 0.5])
-@pytest.mark.parametrize("strong", [0.1, 50.0])
+@pytest.mark.parametrize("strength", [0.1, 50.0])
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge(), HuberHinge(0.01), Squared()], ids=str)
-def test_models_solved_together_equal_models_solved_alone(loss, strong, intercept):
+def test_models_solved_together_equal_models_solved_alone(loss, strength, intercept):
     rng = np.random.default_rng(1)
     n, d, models = 300, 6, 12
     records = Records.build(rng.normal(size=(n, d)), np.sign(rng.normal(size=n)), 1.0, intercept)
     linear = 20 * rng.normal(size=(records.features, models))
-    problem = Problem(records, loss, models, strength=strong, linear=linear)
+    problem = Problem(records, loss, models, strength=strength, linear=linear)
     tolerance = 1e-6
     weights, gaps, _ = Newton(tolerance).solve_columns(problem)
     for j in range(models):
         one = Newton(tolerance)._solve_one(problem.column(j))
         assert one.gap <= tolerance + 1e-9
         # Both are within tolerance / Lambda of the minimum; mostly they take the same steps and agree to 1e-15.
-        assert np.linalg.norm(weights[:, [j]] - one.weights) <= 2 * tolerance / strong
+        assert np.linalg.norm(weights[:, [j]] - one.weights) <= 2 * tolerance / strength
     assert gaps.max() <= tolerance + 1e-9
     tight = Newton(1e-9)
-    both = tight.solve_columns(replace(problem, strength=max(strong, 1.0)))[0][:, :5]
-    alone = [tight._solve_one(replace(problem, strength=max(strong, 1.0)).column(j)).weights for j in range(5)]
+    both = tight.solve_columns(replace(problem, strength=max(strength, 1.0)))[0][:, :5]
+    alone = [tight._solve_one(replace(problem, strength=max(strength, 1.0)).column(j)).weights for j in range(5)]
     assert np.abs(both - np.hstack(alone)).max() <= 1e-9
 
 

@@ -1,11 +1,12 @@
 """Deliberately broken mechanisms, one for each mistake that a real library made. Each must be caught."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics
+from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Poisson
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity
@@ -60,14 +61,21 @@ def half_output(facts, budget):
 
 
 @dataclass(frozen=True)
-class BatchMeanPlan:
+class Twin(Plan):
+    """A plan that runs in another way than the sound one whose events it declares."""
+
+    base: Plan
+    events: tuple = field(default=(), kw_only=True)
+    theorem: str = field(default="", kw_only=True)
+
+    def __post_init__(self):
+        object.__setattr__(self, "events", self.base.events)
+        object.__setattr__(self, "theorem", self.base.theorem)
+
+
+@dataclass(frozen=True)
+class BatchMeanPlan(Twin):
     """Noisy gradient descent that clips the sum of gradients instead of each record's."""
-
-    base: object
-
-    @property
-    def events(self):
-        return self.base.events
 
     def run(self, problem, source):
         n = problem.records.count
@@ -95,10 +103,8 @@ def one_sided_statistics(facts, budget):
 
 
 @dataclass(frozen=True)
-class PartlySilentPlan:
+class PartlySilentPlan(Twin):
     """Releases whose second half gets no noise (the off-diagonal of a covariance, in another library)."""
-
-    base: object
 
     def run(self, problem, source):
         import tacit.privacy.noise as door
@@ -118,14 +124,8 @@ class PartlySilentPlan:
 
 
 @dataclass(frozen=True)
-class PlainAnchorPlan:
+class PlainAnchorPlan(Twin):
     """DP-SVRG whose anchor gradient has no noise: only the differences do."""
-
-    base: object
-
-    @property
-    def events(self):
-        return self.base.events
 
     def run(self, problem, source):
         plan, n, anchor = self.base, problem.records.count, problem.start()
@@ -169,10 +169,8 @@ class ByteSource:
 
 
 @dataclass(frozen=True)
-class PlainInterceptPlan:
+class PlainInterceptPlan(Twin):
     """Output perturbation that leaves the last coordinate, the intercept, as it is."""
-
-    base: object
 
     def run(self, problem, source):
         weights = self.base.trainer.train(problem, source)
@@ -181,14 +179,8 @@ class PlainInterceptPlan:
 
 
 @dataclass(frozen=True)
-class CountingPlan:
+class CountingPlan(Twin):
     """A descent that divides the batch by its own, private size before adding noise."""
-
-    base: object
-
-    @property
-    def events(self):
-        return self.base.events
 
     def run(self, problem, source):
         def gradient(weights):

@@ -14,16 +14,16 @@ from functools import partial
 from typing import Any
 
 from tacit._version import __version__
+from tacit.audit.campaign import OnProgress
 from tacit.audit.canaries import CANARIES, NETWORKS, audit_network, available, network
-from tacit.audit.course import Progress
 from tacit.audit.exact import exact_epsilon, one_dimensional_pairs
+from tacit.audit.planned import planned
 from tacit.audit.result import AuditResult
 from tacit.audit.runner import audit
-from tacit.audit.subjects import planned
 from tacit.checks import PrivacyError, check
-from tacit.linear.losses import Logistic
+from tacit.linear.losses import LOSSES, Logistic
 from tacit.mechanisms import METHODS, Mechanism, ObjectivePerturbation, Output
-from tacit.mechanisms.base import Method
+from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED
 from tacit.types import ADJACENCIES, Adjacency, Budget, Loss
 
@@ -40,24 +40,23 @@ class Stress:
     regularization: float | None
 
 
-def _calm(name: str, **settings: Any) -> Mechanism:
-    """A noisy descent by small steps."""
+def _small_steps(name: str, **settings: Any) -> Stress:
+    """A noisy descent that stays near its start."""
     mechanism: Any = METHODS[name].mechanism
-    calm: Mechanism = replace(mechanism, step=1e-3, momentum=0.0, schedule="constant", **settings)
-    return calm
+    return Stress(replace(mechanism, step=1e-3, momentum=0.0, schedule="constant", **settings), Logistic(5.0), None)
 
 
 STRESSED: dict[str, Stress] = {
     "objective": Stress(ObjectivePerturbation(), Logistic(5.0), 30.0 / RECORDS),
     "output": Stress(Output(), Logistic(5.0), 30.0 / RECORDS),
-    **{name: Stress(_calm(name), Logistic(5.0), None) for name in ("gradient", "ls-gradient", "dp-sgd", "dp-lssgd")},
-    "individual": Stress(_calm("individual", steps=8), Logistic(5.0), None),  # its runs are not batched: few steps
+    **{name: _small_steps(name) for name in ("gradient", "ls-gradient", "dp-sgd", "dp-lssgd")},
+    "individual": _small_steps("individual", steps=8),  # its runs are made one by one
 }
 """A large margin keeps every slope near its largest; a strong regulariser or small steps keep the weights near zero."""
 
 
-@dataclass(frozen=True)
-class Row:
+@dataclass(frozen=True, kw_only=True)
+class MethodAudit:
     """The audits of one method under one adjacency; ``exact`` is the exact epsilon over one-dimensional pairs, where
     known."""
 
@@ -83,8 +82,8 @@ class Row:
 
 def audit_method(
     name: str, claimed: Budget, *, losses: Iterable[str] | None = None, seconds: float = 8.0, confidence: float = 0.999,
-    seed: int | None = None, say: Say = lambda text: None, progress: Progress | None = None, canaries: int = CANARIES,
-) -> Row:  # fmt: skip
+    seed: int | None = None, say: Say = lambda text: None, progress: OnProgress | None = None, canaries: int = CANARIES,
+) -> MethodAudit:  # fmt: skip
     """Audit a method with each of its losses, at its default settings and under stress where that is set.
 
     A network is trained once at either setting, whatever time that takes: ``canaries`` is for networks alone.
@@ -100,34 +99,33 @@ def audit_method(
         return _network_row(name, claimed, confidence, seed, say, canaries)
     method, start = METHODS[name], time.perf_counter()
     claim = Budget(claimed.epsilon, 0.0 if method.mechanism.pure else claimed.delta, claimed.adjacency)
-    options: dict[str, Any] = {
-        "seconds": seconds,
-        "confidence": confidence,
-        "records": RECORDS,
-        "progress": progress,
-    }
-    results = []
+    options: dict[str, Any] = {"confidence": confidence, "records": RECORDS, "progress": progress}
+    results, statuses = [], []
     for number, loss in enumerate(losses or method.losses):
         say(f"{name}, {loss} loss, {claimed.adjacency}")
         key = None if seed is None else seed + number
-        results.append(audit(name, claim, loss=loss, seed=key, **options))
+        subject = planned(name, claim, loss=loss, records=RECORDS, features=2)
+        statuses.append(THEOREMS[subject.plan.theorem].status)
+        results.append(audit(subject, claim, seconds=seconds, seed=key, **options))
     if name in STRESSED and losses is None:
         say(f"{name} under stress, {claimed.adjacency}")
         stress = STRESSED[name]
         subject = planned(
             stress.mechanism, claim, loss=stress.loss, records=RECORDS, features=2, regularization=stress.regularization
         )
-        options["seconds"] = 2 * seconds  # the audit that shows how tight the noise is gets more runs
-        results.append(audit(subject, claim, seed=seed, name=f"{name} under stress, logistic loss", **options))
-    return Row(
-        name, _status(method), claimed.adjacency, tuple(results), _exact(name, claim), time.perf_counter() - start
-    )
+        title = f"{name} under stress, {stress.loss.name} loss"
+        # The audit that shows how tight the noise is gets more runs.
+        results.append(audit(subject, claim, seconds=2 * seconds, seed=seed, name=title, **options))
+    return MethodAudit(
+        method=name, status=statuses[0], adjacency=claimed.adjacency, results=tuple(results),
+        exact=_exact(name, claim), seconds=time.perf_counter() - start,
+    )  # fmt: skip
 
 
 def audit_all(
     claimed: Budget, *, seconds: float = 8.0, confidence: float = 0.999, seed: int | None = None,
     say: Say = lambda text: None, methods: Iterable[str] | None = None, workers: int = 1,
-) -> list[Row]:  # fmt: skip
+) -> list[MethodAudit]:  # fmt: skip
     """Audit every method under both adjacencies, so many at a time; those that refuse one are left out there.
 
     Networks come last, where PyTorch is installed.
@@ -141,7 +139,7 @@ def audit_all(
         return [row for row in pool.map(partial(_row, None), jobs) if row is not None and _told(say, row)]
 
 
-def _row(say: Say | None, job: tuple[str, Budget, float, float, int | None]) -> Row | None:
+def _row(say: Say | None, job: tuple[str, Budget, float, float, int | None]) -> MethodAudit | None:
     name, budget, seconds, confidence, seed = job
     say = say or (lambda text: None)
     try:
@@ -153,7 +151,7 @@ def _row(say: Say | None, job: tuple[str, Budget, float, float, int | None]) -> 
 
 def _network_row(
     name: str, claimed: Budget, confidence: float, seed: int | None, say: Say, canaries: int
-) -> Row:  # fmt: skip
+) -> MethodAudit:  # fmt: skip
     start, results = time.perf_counter(), []
     for number, setting in enumerate(("default settings", "under stress")):
         model = network(claimed, stressed=number > 0)
@@ -162,47 +160,39 @@ def _network_row(
         results.append(
             audit_network(model, canaries=canaries, confidence=confidence, seed=key, name=f"{name}, {setting}")
         )
-    return Row(name, "proven", claimed.adjacency, tuple(results), None, time.perf_counter() - start)
+    return MethodAudit(
+        method=name, status=THEOREMS[NETWORKS[name]].status, adjacency=claimed.adjacency, results=tuple(results),
+        exact=None, seconds=time.perf_counter() - start,
+    )  # fmt: skip
 
 
-def _told(say: Say, row: Row) -> bool:
+def _told(say: Say, row: MethodAudit) -> bool:
     say(f"{row.method}, {row.adjacency}: epsilon >= {_down(row.worst.epsilon)}")
     return True
-
-
-def _status(method: Method) -> str:
-    from tacit.report.catalogue import entry
-
-    return entry(method).status.split(";")[0]
 
 
 def _exact(name: str, claim: Budget) -> float | None:
     """The largest exact epsilon over one-dimensional pairs, for the methods whose densities are known."""
     if name not in ("objective", "output"):
         return None
-    worst = 0.0
-    cases: list[tuple[str | Mechanism, str | Loss, float | None]] = [
-        (name, loss, None) for loss in ("logistic", "huber-hinge", "squared")
+    worst, stress = 0.0, STRESSED[name]
+    cases: list[tuple[str | Mechanism, Loss, float | None]] = [
+        (name, loss, None) for loss in LOSSES if loss.outputs == 1 and loss.name in METHODS[name].losses
     ]
-    cases.append((STRESSED[name].mechanism, STRESSED[name].loss, 30.0))
-    for method, loss, strong in cases:
+    for method, loss, strength in [*cases, (stress.mechanism, stress.loss, 30.0)]:
+        pairs = one_dimensional_pairs(claim.adjacency, targets=loss.targets)
         made = {
             count: planned(
-                method,
-                claim,
-                loss=loss,
-                records=count,
-                features=1,
-                regularization=None if strong is None else strong / count,
+                method, claim, loss=loss, records=count, features=1,
+                regularization=None if strength is None else strength / count,
             )
-            for count in {len(pair.first.rows) for pair in one_dimensional_pairs(claim.adjacency)}
-        }
-        for pair in one_dimensional_pairs(claim.adjacency):
-            worst = max(worst, exact_epsilon(made[len(pair.first.rows)], pair, claim.delta))
+            for count in {len(pair.first.rows) for pair in pairs}
+        }  # fmt: skip
+        worst = max(worst, *(exact_epsilon(made[len(pair.first.rows)], pair, claim.delta) for pair in pairs))
     return worst
 
 
-def to_json(rows: list[Row], claimed: Budget, confidence: float) -> str:
+def to_json(rows: list[MethodAudit], claimed: Budget, confidence: float) -> str:
     """All results with date and version."""
     head = {
         "version": __version__,
@@ -218,7 +208,7 @@ def _down(epsilon: float) -> str:
     return f"{math.floor(100 * epsilon) / 100:.2f}"
 
 
-def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
+def markdown(rows: list[MethodAudit], claimed: Budget, confidence: float) -> str:
     """The table of the documentation."""
     head = (
         f"Measured by `tacit audit --all` of Tacit {__version__} on {datetime.date.today().isoformat()}: claimed "
@@ -247,4 +237,4 @@ def markdown(rows: list[Row], claimed: Budget, confidence: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-__all__ = ["RECORDS", "STRESSED", "Row", "Stress", "audit_all", "audit_method", "markdown", "to_json"]
+__all__ = ["RECORDS", "STRESSED", "MethodAudit", "Stress", "audit_all", "audit_method", "markdown", "to_json"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tacit.audit.intervals import Profile, advantage, clopper_pearson, lower_rate, upper_rate
-from tacit.audit.leaves import NO_NUMBER
 from tacit.audit.outcomes import Labels, Runs
+from tacit.audit.values import NO_NUMBER
 from tacit.types import Array
 
 Score = Callable[[Runs], Array]
@@ -167,8 +167,8 @@ def _classifier(first: Array, second: Array) -> Callable[[Array], Array]:
     return score
 
 
-@dataclass(frozen=True)
-class Event:
+@dataclass(frozen=True, kw_only=True)
+class OutcomeSet:
     """A set of outcomes fixed before it is scored: ``score > threshold``, or not, as a sign of the data set ``order``.
 
     ``bound`` says which bound it was chosen for: 'clopper-pearson' or 'profile'. ``expected`` is what was predicted.
@@ -189,15 +189,15 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What a choice is for: runs a side to come, the claim's delta, the error probability."""
+class Scoring:
+    """How a set of outcomes will be scored: runs a side to come, the claim's delta, the error probability."""
 
     trials: int
     delta: float
     error: float
 
 
-def choose_event(attack: Attack, first: Runs, second: Runs, choice: Choice) -> Event:
+def choose_tail(attack: Attack, first: Runs, second: Runs, scoring: Scoring) -> OutcomeSet:
     """The most promising threshold for Clopper-Pearson's bound, predicted for the runs to come.
 
     Rates are first moved to the pessimistic end of what these runs allow: the best of many thresholds would otherwise
@@ -205,10 +205,17 @@ def choose_event(attack: Attack, first: Runs, second: Runs, choice: Choice) -> E
     """
     one, two = np.sort(attack.score(first)), np.sort(attack.score(second))
     both = np.sort(np.concatenate([one, two]))
-    trials = choice.trials
+    trials = scoring.trials
     ranks = np.unique(np.geomspace(1, len(both) // 2, 60).astype(int))
     edges = np.unique(both[np.concatenate([ranks - 1, len(both) - ranks])])
-    best = Event(attack, float(np.median(both)), True, "first", "clopper-pearson", 0.0)
+    best = OutcomeSet(
+        attack=attack,
+        threshold=float(np.median(both)),
+        above=True,
+        order="first",
+        bound="clopper-pearson",
+        expected=0.0,
+    )
     for above in (True, False):
         inside = [_inside(side, edges, above) for side in (one, two)]
         orders: tuple[tuple[Order, Array, Array], ...] = (
@@ -218,15 +225,15 @@ def choose_event(attack: Attack, first: Runs, second: Runs, choice: Choice) -> E
         for order, hits, false in orders:
             seen, wrong = lower_rate(hits, len(one), _LUCK), upper_rate(false, len(one), _LUCK)
             shown = clopper_pearson(
-                np.floor(seen * trials), np.ceil(wrong * trials), trials, choice.delta, choice.error
+                np.floor(seen * trials), np.ceil(wrong * trials), trials, scoring.delta, scoring.error
             )
             at = int(np.argmax(shown))
             if shown[at] > best.expected:
-                best = Event(attack, float(edges[at]), above, order, "clopper-pearson", float(shown[at]))
+                best = replace(best, threshold=float(edges[at]), above=above, order=order, expected=float(shown[at]))
     return best
 
 
-def choose_middle(attack: Attack, first: Runs, second: Runs, choice: Choice, profile: Profile) -> Event:
+def choose_middle(attack: Attack, first: Runs, second: Runs, scoring: Scoring, profile: Profile) -> OutcomeSet:
     """The threshold that tells the data sets apart with fewest errors, for the bound of a family."""
     one, two = np.sort(attack.score(first)), np.sort(attack.score(second))
     edges = np.quantile(np.concatenate([one, two]), np.linspace(0.02, 0.98, 49))
@@ -234,9 +241,11 @@ def choose_middle(attack: Attack, first: Runs, second: Runs, choice: Choice, pro
     turn = 1.0 if gap.sum() >= 0 else -1.0
     smooth = np.convolve(turn * gap, np.full(13, 1 / 13), mode="valid")  # a lucky threshold has unlucky neighbours
     at = 6 + int(np.argmax(smooth)) if smooth.max() > 0.5 * (turn * gap).max() else int(np.argmax(turn * gap))
-    errors = math.ceil((1 - turn * gap[at] + 0.7 / math.sqrt(len(one))) * choice.trials)
-    expected = profile(float(advantage(errors, choice.trials, choice.error)))
-    return Event(attack, float(edges[at]), turn > 0, "first", "profile", expected)
+    errors = math.ceil((1 - turn * gap[at] + 0.7 / math.sqrt(len(one))) * scoring.trials)
+    expected = profile(float(advantage(errors, scoring.trials, scoring.error)))
+    return OutcomeSet(
+        attack=attack, threshold=float(edges[at]), above=turn > 0, order="first", bound="profile", expected=expected
+    )
 
 
 def _inside(ordered: Array, edges: Array, above: bool) -> Array:

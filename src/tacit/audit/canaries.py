@@ -32,8 +32,8 @@ from tacit.types import Array, Budget
 if TYPE_CHECKING:
     from tacit.nn import MLPClassifier
 
-NETWORKS = ("mlp",)
-"""What ``tacit audit`` calls them."""
+NETWORKS = {"mlp": "sampled-gradient"}
+"""What ``tacit audit`` calls them, and the theorem that the noise of each rests on."""
 CANARIES, LEAST = 1000, 20
 HIDDEN = 8
 """Units of the audited network: enough to be one, and few enough to train in seconds."""

@@ -16,25 +16,28 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tacit.audit.pairs import Data, Pair
-from tacit.audit.subjects import Planned
+from tacit.audit.pairs import Data, Pair, target_values
+from tacit.audit.planned import Planned
 from tacit.checks import check, refuse
 from tacit.mechanisms.objective import ObjectivePlan
 from tacit.mechanisms.output import OutputPlan
 from tacit.privacy.accounting import gaussian_delta
 from tacit.privacy.noise import SeededSource
 from tacit.rounding import border
-from tacit.types import Adjacency, Array, Loss
+from tacit.types import Adjacency, Array, Loss, Targets
 
 POINTS = 4001
 """Nodes of the quadrature: doubling them moves delta by less than a part in a thousand."""
 
 
-def one_dimensional_pairs(adjacency: Adjacency, clip: float = 1.0, bound: float = 1.0) -> tuple[Pair, ...]:
-    """Neighbours with one column: several bases, records at the clip, within it and at zero, both labels."""
-    grid = [(clip, bound), (-clip, bound), (0.3 * clip, bound), (0.0, bound), (clip, -bound)]
+def one_dimensional_pairs(
+    adjacency: Adjacency, clip: float = 1.0, targets: Targets = "signs"
+) -> tuple[Pair, ...]:  # fmt: skip
+    """Neighbours with one column: several bases, records at the clip, within it and at zero, both extreme targets."""
+    high, low = target_values(targets)[:2]
+    grid = [(clip, high), (-clip, high), (0.3 * clip, high), (0.0, high), (clip, low)]
     bases: list[list[tuple[float, float]]] = [
-        [(0.0, bound)], [(-clip, bound), (clip, bound)], [(clip, -bound)] * 4, [(0.5 * clip, bound)] * 3,
+        [(0.0, high)], [(-clip, high), (clip, high)], [(clip, low)] * 4, [(0.5 * clip, high)] * 3,
     ]  # fmt: skip
 
     def made() -> Iterator[Pair]:

@@ -19,14 +19,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from tacit.checks import check
+from tacit.privacy import accounting
 from tacit.privacy.accounting import gaussian_delta
-from tacit.rounding import border
-from tacit.types import Array
+from tacit.privacy.events import Event, Gaussian, PoissonGaussian
+from tacit.rounding import border, geometric, narrow
+from tacit.types import Array, Budget
 
 
 def upper_rate(count: Array | float, trials: float, error: float) -> Array:
@@ -85,3 +88,36 @@ Profile = Callable[[float], float]
 def gaussian_profile(delta: float) -> Profile:
     """The family of Gaussian mechanisms: distance -> mu -> epsilon at delta."""
     return lambda distance: gaussian_epsilon(gaussian_parameter(distance), delta) if distance > 0 else 0.0
+
+
+def profile_of(events: tuple[Event, ...], claimed: Budget) -> tuple[str, Profile] | None:
+    """The sharper bound that the events of a plan allow, if any: a name, and total variation distance -> epsilon.
+
+    Gaussian events are a Gaussian mechanism. With Poisson sampling the family has the same events with all noise
+    scaled; its distance is delta(0). Other events have no tight distance, and Clopper-Pearson is used.
+    """
+    kinds = {type(event) for event in events}
+    if kinds == {Gaussian}:
+        return "gaussian", gaussian_profile(claimed.delta)
+    if kinds and kinds <= {Gaussian, PoissonGaussian}:
+        return "profile", lambda distance: _scaled_epsilon(events, claimed, distance)
+    return None
+
+
+def _scaled_epsilon(events: tuple[Event, ...], claimed: Budget, distance: float) -> float:
+    """Epsilon of the same events with noise scaled until their distance delta(0) is the measured one; rounded down."""
+    if distance <= 0:
+        return 0.0
+
+    known = [event for event in events if isinstance(event, Gaussian | PoissonGaussian)]
+
+    def scaled(factor: float) -> tuple[Event, ...]:
+        return tuple(replace(event, scale=event.scale * factor) for event in known)
+
+    def far(factor: float) -> bool:
+        return accounting.delta(scaled(factor), 0.0, claimed.adjacency) >= distance
+
+    if far(50.0):
+        return 0.0
+    factor = narrow(far, 0.02, 50.0, halvings=9, middle=geometric)[1]
+    return accounting.epsilon(scaled(factor), claimed.delta, claimed.adjacency)

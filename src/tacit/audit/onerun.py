@@ -13,7 +13,8 @@ replace-one neighbours the coin chooses between two versions of a canary, and th
 Where all guesses are right, the last term is about :math:`2 \delta (1 + e^\epsilon)`, however many canaries there are:
 no single run shows much more than :math:`\log(\alpha / 2 \delta)` at error :math:`\alpha`. A claim beyond the ceiling
 cannot be refuted this way; a smaller delta, or less confidence, raises it. The second bound, for a trainer that is as
-private as some Gaussian mechanism (:mod:`tacit.audit.coins`), has no such ceiling: that cannot reveal all at once.
+private as some Gaussian mechanism (:mod:`tacit.audit.onerun_gaussian`), has no such ceiling: that cannot reveal all at
+once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tacit.audit.coins import best_gaussian_share, expected_right, gaussian_bound, guessed
+from tacit.audit.onerun_gaussian import best_gaussian_share, expected_right, gaussian_bound, guessed
 from tacit.audit.pairs import Data
 from tacit.audit.result import AuditResult
 from tacit.checks import check

@@ -1,6 +1,6 @@
 """What one run gives away, as a row of numbers and labels that runs can be compared by.
 
-Every value is read into numbers and labels (:mod:`tacit.audit.leaves`), each with a place of its own in the row. Where
+Every value is read into numbers and labels (:mod:`tacit.audit.values`), each with a place of its own in the row. Where
 text changes from run to run, its words are labels, too.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.leaves import NO_NUMBER, Leaf, digest, encoded
-from tacit.audit.texts import words_of
+from tacit.audit.values import NO_NUMBER, Reading, digest, encoded, words_of
 from tacit.types import Array
 
 Labels = NDArray[np.int64]
@@ -64,7 +63,7 @@ def finite(numbers: Array) -> Array:
     return np.nan_to_num(numbers, nan=NO_NUMBER, posinf=NO_NUMBER, neginf=-NO_NUMBER)
 
 
-Outcome = Mapping[str, Leaf]
+Outcome = Mapping[str, Reading]
 """Everything that one run gives away, by name."""
 
 
@@ -84,10 +83,10 @@ class Layout:
         ordered = sorted(names, key=lambda name: (name != "coef_", name != "intercept_", name))
         sizes = []
         for name in ordered:
-            leaves = [outcome[name] for outcome in outcomes if name in outcome]
-            changing = len({leaf.texts for leaf in leaves}) > 1
-            words = max(len(words_of(leaf.texts)) for leaf in leaves) if changing else 0
-            sizes.append((name, max(len(leaf.numbers) for leaf in leaves), words))
+            readings = [outcome[name] for outcome in outcomes if name in outcome]
+            changing = len({reading.texts for reading in readings}) > 1
+            words = max(len(words_of(reading.texts)) for reading in readings) if changing else 0
+            sizes.append((name, max(len(reading.numbers) for reading in readings), words))
         return cls(tuple(sizes))
 
     @property
@@ -108,13 +107,13 @@ class Layout:
             labels[row, :2] = ERROR in outcome, digest(*sorted(name.encode() for name in outcome))
             start, column = 0, 2
             for name, count, words in self.sizes:
-                leaf = outcome.get(name)
-                if leaf is not None:
-                    taken = leaf.numbers[:count]
+                reading = outcome.get(name)
+                if reading is not None:
+                    taken = reading.numbers[:count]
                     numbers[row, start : start + len(taken)] = taken
-                    found = [leaf.form, leaf.value]
+                    found = [reading.form, reading.value]
                     if words:
-                        found += [digest(encoded(word)) for word in words_of(leaf.texts)[:words]]
+                        found += [digest(encoded(word)) for word in words_of(reading.texts)[:words]]
                     labels[row, column : column + len(found)] = found
                 start, column = start + count, column + 2 + words
         return Runs(finite(numbers), labels, titles)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
 from tacit.checks import check, check_count, check_positive
 from tacit.data.canonical import column, dense
-from tacit.types import Adjacency, Array
+from tacit.types import Adjacency, Array, Targets
 
-Task = Literal["classification", "regression", "multiclass"]
-TASKS: tuple[Task, ...] = ("classification", "regression", "multiclass")
+Record = tuple[Array, float]
+"""A row and its target."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,11 @@ class Data:
 
     def __post_init__(self) -> None:
         check(len(self.rows) == len(self.targets) > 0, "Expected as many targets as rows, and at least one.")
+
+    def and_also(self, record: Record) -> Data:
+        """The same with one record more."""
+        row, target = record
+        return Data(np.vstack([self.rows, row]), np.append(self.targets, target))
 
 
 @dataclass(frozen=True)
@@ -58,88 +62,66 @@ def _pull(data: Data) -> Array:
         return np.asarray(data.rows.sum(axis=0))
 
 
+def target_values(targets: Targets, classes: int = 3) -> tuple[float, ...]:
+    """The values that targets of pairs take, the two that are farthest apart first."""
+    if targets == "signs":
+        return 1.0, -1.0
+    if targets == "classes":
+        return tuple(float(number) for number in range(classes))
+    low, high = targets
+    check(math.isfinite(low) and low < high < math.inf, f"Expected targets={targets} to be a range (low, high).")
+    return high, low
+
+
 def library(
     adjacency: Adjacency,
     *,
-    task: Task = "classification",
+    targets: Targets = "signs",
+    classes: int = 3,
     records: int = 16,
     clip: float = 1.0,
-    bound: float = 1.0,
     columns: int = 2,
 ) -> tuple[Pair, ...]:
-    """The pairs that every audit tries, for rows of norm ``clip`` and targets within ``bound``.
+    """The pairs that every audit tries, for rows of norm ``clip`` and ``targets`` as a loss declares them.
 
-    Classes are -1 and +1, or 0, 1, 2 for several. Under replace-one the last record is changed; under add-remove it is
-    left out of the second set. ``columns`` beyond two are zero.
+    Targets are -1 and +1, the numbers of so many ``classes``, or the two ends of a range. Under replace-one the last
+    record is changed; under add-remove it is left out of the second set. ``columns`` beyond two are zero.
     """
-    check(task in TASKS, f"Expected task={task!r} to be one of {', '.join(TASKS)}.")
     check_count("records", records)
     check(records >= 4 and columns >= 2, "Expected records >= 4 and columns >= 2.")
     one, two = check_positive("clip", clip) * np.eye(columns)[:2]
-    high, low = (0.0, 1.0) if task == "multiclass" else (bound, -bound)
-    labels = np.resize([0.0, 1.0, 2.0] if task == "multiclass" else [high, low], records - 1)
-    zero, same = np.zeros((records - 1, columns)), np.tile(one, (records - 1, 1))
-    constant = np.full(records - 1, high)
+    values = target_values(targets, classes)
+    high, low = values[:2]
+    zero = Data(np.zeros((records - 1, columns)), np.resize(values, records - 1))
+    same = Data(np.tile(one, (records - 1, 1)), np.full(records - 1, high))
     lean = 0.4
     left, right = (-lean * one + side * math.sqrt(1 - lean**2) * two for side in (1, -1))
-    cases: list[tuple[str, str, Array, Array, tuple[Array, float], tuple[Array, float]]] = [
-        (
-            "label",
-            "others zero, labels balanced; the last record at the clip, its label flipped",
-            zero,
-            labels,
-            (one, high),
-            (one, low),
-        ),
-        (
-            "zero",
-            "others zero, labels balanced; the last record at the clip, or zero",
-            zero,
-            labels,
-            (one, high),
-            (0 * one, high),
-        ),
-        (
-            "turned",
-            "others zero, labels balanced; the last record at the clip, or at a right angle with the other label",
-            zero,
-            labels,
-            (one, high),
-            (two, low),
-        ),
-        (
-            "unused",
-            "others duplicates in one direction; the last record alone in another, its label flipped",
-            same,
-            constant,
-            (two, high),
-            (two, low),
-        ),
-        (
-            "opposed",
-            "others duplicates; two records that both contradict them, far apart",
-            same,
-            constant,
-            (left, high),
-            (right, high),
-        ),
-        ("duplicate", "all records the same; the label of the last flipped", same, constant, (one, high), (one, low)),
-    ]
-    made = []
-    for name, about, rows, targets, (row, target), (other, flipped) in cases:
-        full = Data(np.vstack([rows, row]), np.append(targets, target))
-        if adjacency == "replace-one":
-            made.append(Pair(name, about, full, Data(np.vstack([rows, other]), np.append(targets, flipped)), one))
-            continue
-        if name in ("zero", "turned"):
-            continue
-        less = Data(rows, targets)
-        if name == "duplicate":
-            full = Data(full.rows, np.append(targets, flipped))
-        made.append(
-            Pair(f"{name}, left out", about.split(", its")[0] + "; left out of the second set", full, less, one)
+    balanced = "others zero, labels balanced; the last record at the clip"
+    alone = "others duplicates in one direction; the last record alone in another"
+    flipped = "all records the same; the label of the last flipped"
+    if adjacency == "add-remove":
+        return (
+            _left_out("label", balanced, zero, (one, high), one),
+            _left_out("unused", alone, same, (two, high), two),
+            _left_out("opposed", "others duplicates; a record that contradicts them", same, (left, high), left - right),
+            _left_out("duplicate", flipped, same, (one, low), one),
         )
-    directions = {"unused": two, "opposed": left - right, "turned": one + two}
-    return tuple(
-        Pair(p.name, p.about, p.first, p.second, directions.get(p.name.split(",")[0], p.direction)) for p in made
+    contradicting = "others duplicates; two records that both contradict them, far apart"
+    turned = f"{balanced}, or at a right angle with the other label"
+    return (
+        _replaced("label", f"{balanced}, its label flipped", zero, (one, high), (one, low), one),
+        _replaced("zero", f"{balanced}, or zero", zero, (one, high), (0 * one, high), one),
+        _replaced("turned", turned, zero, (one, high), (two, low), one + two),
+        _replaced("unused", f"{alone}, its label flipped", same, (two, high), (two, low), two),
+        _replaced("opposed", contradicting, same, (left, high), (right, high), left - right),
+        _replaced("duplicate", flipped, same, (one, high), (one, low), one),
     )
+
+
+def _replaced(name: str, about: str, others: Data, record: Record, other: Record, direction: Array) -> Pair:
+    return Pair(name, about, others.and_also(record), others.and_also(other), direction)
+
+
+def _left_out(name: str, about: str, others: Data, record: Record, direction: Array) -> Pair:
+    about = f"{about}; left out of the second set"
+    return Pair(f"{name}, left out", about, others.and_also(record), others, direction)

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import tacit.privacy.noise
+from tacit.audit.blackbox import exposed, fresh, unfitted
 from tacit.audit.pairs import Pair
-from tacit.audit.strangers import exposed, fresh, unfitted
-from tacit.audit.subjects import Planned
+from tacit.audit.planned import Planned
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sphere, SubsetGaussian
 from tacit.privacy.noise import SeededSource, Words
 from tacit.privacy.normals import Whole
@@ -29,7 +29,7 @@ _LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Release:
+class SeenRelease:
     """One pass through the door of randomness: the statistic, its noise scale, and what went out."""
 
     values: Array
@@ -63,16 +63,16 @@ class Tape:
 
 
 @contextmanager
-def _door(frozen: list[Release] | None) -> Iterator[list[Release]]:
+def _door(frozen: list[SeenRelease] | None) -> Iterator[list[SeenRelease]]:
     """Watch :func:`tacit.privacy.noise.release`; with ``frozen``, give out those outputs in the place of new ones."""
-    seen: list[Release] = []
+    seen: list[SeenRelease] = []
     true_release = tacit.privacy.noise.release
 
     def watched(values: Array, scale: float, noise: Whole) -> Array:
         output = true_release(values, scale, noise)
         if frozen is not None and len(seen) < len(frozen) and frozen[len(seen)].output.shape == output.shape:
             output = frozen[len(seen)].output
-        seen.append(Release(np.array(values, copy=True), scale, output))
+        seen.append(SeenRelease(np.array(values, copy=True), scale, output))
         return output.copy()
 
     with _LOCK:
@@ -91,14 +91,14 @@ def replay(subject: Planned, pair: Pair, adjacency: Adjacency, seed: int = 0) ->
         one = subject.plan.run(subject.problem(pair.first), tape).weights
     with _door(first) as second:
         two = subject.plan.run(subject.problem(pair.second), Tape(seed, tape.words_drawn, playing=True)).weights
-    found = differences(first, second, getattr(subject.plan, "events", ()), adjacency)
+    found = differences(first, second, subject.plan.events, adjacency)
     if not found and not np.array_equal(one, two):
         found.append("with every release frozen the result still changed: it depends on records in another way")
     return found
 
 
 def differences(
-    first: list[Release], second: list[Release], events: tuple[Event, ...], adjacency: Adjacency
+    first: list[SeenRelease], second: list[SeenRelease], events: tuple[Event, ...], adjacency: Adjacency
 ) -> list[str]:
     """Compare two runs, release by release."""
     if len(first) != len(second):
@@ -119,7 +119,7 @@ def differences(
     return found
 
 
-def _declared(events: tuple[Event, ...], release: Release, adjacency: Adjacency) -> float | None:
+def _declared(events: tuple[Event, ...], release: SeenRelease, adjacency: Adjacency) -> float | None:
     """The largest move, in noise scales, that the events declare for this release; None where they declare none."""
     known = [e for e in events if isinstance(e, Gaussian | Sphere | PoissonGaussian | SubsetGaussian)]
     if not events or len(known) < len(events):
@@ -131,7 +131,7 @@ def _declared(events: tuple[Event, ...], release: Release, adjacency: Adjacency)
 
 
 def same_noise(estimator: Any, pair: Pair, seed: int = 0) -> tuple[list[str], float]:
-    """For a stranger with a ``random_state``: fit both data sets with the same one.
+    """For an estimator with a ``random_state``: fit both data sets with the same one.
 
     Gives what changed that never should (attributes, their types, shapes, dtypes and text), and how far the numbers
     moved, those of ``coef_`` and ``intercept_`` where there are any: for noise that is added to a statistic last, that

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tacit.audit.chart import Scores, draw
 from tacit.checks import at_least
 from tacit.types import Adjacency, Array
 
@@ -74,9 +75,15 @@ class AuditResult:
 
     def picture(self) -> str:
         """Scores under both data sets, and the trade-off of errors with the region that the claim allows, as SVG."""
-        from tacit.audit.chart import draw
-
-        return draw(self)
+        scores = Scores(
+            first=self.first, second=self.second, attack=self.attack,
+            threshold=None if self.bound == "one run" else self.threshold, epsilon=self.claimed, delta=self.delta,
+        )  # fmt: skip
+        return draw(
+            scores,
+            f"{self.subject}: epsilon >= {self.epsilon:.3g} ({100 * self.confidence:g}% confidence), claimed "
+            f"{self.claimed:g}: {self.verdict}",
+        )
 
     def __str__(self) -> str:
         words = {"consistent": "consistent with the claim", "violated": "VIOLATED"}

@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.audit.attacks import Attack, Order, fit_attacks
 from tacit.audit.betting import Wager, growth
-from tacit.audit.course import Chosen, Course
+from tacit.audit.campaign import Campaign, Selected
 from tacit.audit.outcomes import Runs
 from tacit.audit.result import AuditResult
 from tacit.types import Array
@@ -30,7 +30,7 @@ _TAIL = np.geomspace(0.002, 0.5, 20)
 _LEVELS = np.concatenate([_TAIL, 1 - _TAIL])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Guess:
     """A set of results, ``score > threshold`` (or not), and how many runs fell into it on the side it speaks for and on
     the other, of ``runs`` on each that it was not fitted to."""
@@ -42,7 +42,7 @@ class Guess:
     hits: int
     false: int
     runs: int
-    growth: float
+    growth: float = 0.0
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -59,58 +59,56 @@ class Guess:
         return replace(self, hits=self.hits + hits, false=self.false + false, runs=self.runs + runs)
 
 
-def follow(course: Course, chosen: Chosen, name: str) -> AuditResult:
+def follow(campaign: Campaign, chosen: Selected, name: str) -> AuditResult:
     """Batches until the claim is refuted, or the runs or the time are used up.
 
     Where the family is known and Gaussian, its wager decides; else the one without assumptions does, and the other is
     made beside it.
     """
-    setting = course.setting
-    gaussian = setting.family == "gaussian"
-    known = gaussian and setting.known
-    wagers = [
-        Wager(setting.claimed, setting.error, gaussian=kind) for kind in ((False, True) if gaussian else (False,))
-    ]
+    terms = campaign.terms
+    gaussian = terms.family == "gaussian"
+    known = gaussian and terms.known
+    wagers = [Wager(terms.claimed, terms.error, gaussian=kind) for kind in ((False, True) if gaussian else (False,))]
     main = wagers[int(known)]
-    limit = setting.trials // 2 if setting.trials is not None else chosen.trials + len(chosen.sides[0])
+    limit = terms.trials // 2 if terms.trials is not None else chosen.trials + len(chosen.sides[0])
     sides, scored, batch, fitted = chosen.sides, 0, float(_BATCH), 0
     guesses: list[Guess] = []
     while not guesses or (len(sides[0]) < limit and not main.done):
-        if guesses and setting.trials is None and course.elapsed() > setting.seconds:
+        if guesses and terms.trials is None and campaign.elapsed() > terms.seconds:
             break
         if len(sides[0]) >= _AGAIN * fitted:
             fitted = len(sides[0])
-            guesses = _guesses(chosen, sides, wagers)
+            guesses = _guesses(sides, campaign.subject.direction(chosen.pair), wagers)
         count = max(1, min(int(batch), limit - len(sides[0])))
-        one, two = course.both(chosen.pair, count)
+        one, two = campaign.both(chosen.pair, count)
         for number, (wager, guess) in enumerate(zip(wagers, guesses, strict=True)):
             hits, false = guess.counts(one, two)
             wager.bet(guess.rates, hits, false, count)
             guesses[number] = guess.learned(hits, false, count)
         sides = sides[0].and_also(one), sides[1].and_also(two)
         scored, batch = scored + count, batch * _FASTER
-        course.progress("scoring", min(0.99, 0.3 + 0.7 * len(sides[0]) / limit))
-    course.progress("done", 1.0)
+        campaign.progress("scoring", min(0.99, 0.3 + 0.7 * len(sides[0]) / limit))
+    campaign.progress("done", 1.0)
     guess = guesses[int(known)]
     first, second = (guess.attack.score(side) for side in sides)
     return AuditResult(
-        subject=name, claimed=setting.claimed.epsilon, delta=setting.claimed.delta,
-        adjacency=setting.claimed.adjacency, epsilon=main.epsilon, confidence=1 - setting.error, trials=scored,
-        runs=course.runs, attack=guess.attack.name, pair=chosen.pair.name, about=chosen.pair.about,
+        subject=name, claimed=terms.claimed.epsilon, delta=terms.claimed.delta,
+        adjacency=terms.claimed.adjacency, epsilon=main.epsilon, confidence=1 - terms.error, trials=scored,
+        runs=campaign.runs, attack=guess.attack.name, pair=chosen.pair.name, about=chosen.pair.about,
         bound="sequential, gaussian" if known else "sequential", clopper_pearson=wagers[0].epsilon,
-        ceiling=main.most(max(scored, 1)), seconds=course.elapsed(), seed=course.seed, threshold=guess.threshold,
+        ceiling=main.most(max(scored, 1)), seconds=campaign.elapsed(), seed=campaign.seed, threshold=guess.threshold,
         if_gaussian=wagers[1].epsilon if gaussian and not known else None, first=first, second=second,
     )  # fmt: skip
 
 
-def _guesses(chosen: Chosen, sides: tuple[Runs, Runs], wagers: list[Wager]) -> list[Guess]:
+def _guesses(sides: tuple[Runs, Runs], direction: Array, wagers: list[Wager]) -> list[Guess]:
     """For each wager the attack and threshold with which it should grow fastest: fitted on one half of these runs,
     chosen on the other."""
     half = len(sides[0]) // 2
-    attacks = fit_attacks(sides[0].part(0, half), sides[1].part(0, half), chosen.pair.direction)
+    attacks = fit_attacks(sides[0].part(0, half), sides[1].part(0, half), direction)
     rest = sides[0].part(half, None), sides[1].part(half, None)
     sets = [candidate for attack in attacks for candidate in _candidates(attack, rest)]
-    hits, false = (np.array([getattr(candidate, side) for candidate in sets]) for side in ("hits", "false"))
+    hits, false = np.array([guess.hits for guess in sets]), np.array([guess.false for guess in sets])
     p1, q1 = _cautious(hits, sets[0].runs, -1), _cautious(false, sets[0].runs, 1)
     found = []
     for wager in wagers:
@@ -131,8 +129,11 @@ def _candidates(attack: Attack, sides: tuple[Runs, Runs]) -> list[Guess]:
         over = [len(side) - int(np.searchsorted(side, edge, side="right")) for side in (one, two)]
         for above in (True, False):
             first, second = over if above else [len(one) - count for count in over]
-            found.append(Guess(attack, float(edge), above, "first", first, second, len(one), 0.0))
-            found.append(Guess(attack, float(edge), above, "second", second, first, len(one), 0.0))
+            guess = Guess(
+                attack=attack, threshold=float(edge), above=above, order="first", hits=first, false=second,
+                runs=len(one),
+            )  # fmt: skip
+            found += [guess, replace(guess, order="second", hits=second, false=first)]
     return found
 
 

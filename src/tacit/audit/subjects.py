@@ -1,148 +1,88 @@
-"""What can be audited: a method by name, a scikit-learn-style estimator, a training function, two samplers.
+"""What can be audited: methods (:mod:`tacit.audit.planned`), functions, two samplers, and black boxes that are watched
+first (:mod:`tacit.audit.observed`).
 
 Each becomes one thing: a function that gives as many independent runs on a data set as are asked for.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tacit.audit.intervals import Profile, gaussian_profile
-from tacit.audit.many import run_many
+from tacit.audit.blackbox import BlackBox, Estimator, Trained
 from tacit.audit.outcomes import Runs
-from tacit.audit.pairs import Data
-from tacit.audit.strangers import Estimator, Trained
+from tacit.audit.pairs import Data, Pair
 from tacit.checks import check
-from tacit.linear.losses import LOSSES
-from tacit.linear.problem import Problem, Records
-from tacit.mechanisms import Mechanism, choose_method
-from tacit.mechanisms.base import Plan
-from tacit.privacy import accounting
-from tacit.privacy.events import Event, Gaussian, PoissonGaussian
-from tacit.privacy.noise import SeededSource
-from tacit.rounding import geometric, narrow
-from tacit.training import calibrate
-from tacit.types import Array, Budget, Calibration, Facts, Loss
+from tacit.types import Array
 
-_LOSSES: dict[str, Loss] = {loss.name: loss for loss in LOSSES}
+Seed = tuple[int, ...]
 
 
-class Subject(Protocol):
-    """Something that trains."""
+class Subject(ABC):
+    """Something that trains. ``name`` is what the result calls it."""
 
-    @property
-    def name(self) -> str:
-        """What the result calls it."""
+    name: str
 
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Runs:
+    @abstractmethod
+    def draw(self, data: Data, trials: int, seed: Seed) -> Runs:
         """Independent runs on one data set; runs of other seeds are independent of these."""
+
+    def draw_both(self, pair: Pair, trials: int, seeds: tuple[Seed, Seed]) -> tuple[Runs, Runs]:
+        """So many runs on each side."""
+        return self.draw(pair.first, trials, seeds[0]), self.draw(pair.second, trials, seeds[1])
+
+    def direction(self, pair: Pair) -> Array:
+        """Where, in the space of the runs' first numbers, the two sides of a pair should differ."""
+        return pair.direction
+
+    def unchanging(self, first: Runs, second: Runs) -> tuple[str, ...]:
+        """Names of what showed no noise where users would see it; see :class:`tacit.audit.observed.Observed`."""
+        return ()
 
 
 @dataclass(frozen=True)
-class Batched:
+class Batched(Subject):
     """A function ``train(X, y, rng, trials) -> runs x parameters`` that trains many independent models at once."""
 
     train: Callable[[Array, Array, np.random.Generator, int], Array]
     name: str = "batched function"
 
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Runs:
+    def draw(self, data: Data, trials: int, seed: Seed) -> Runs:
         """One call."""
         runs = self.train(data.rows, data.targets, np.random.default_rng(np.random.SeedSequence(seed)), trials)
         return Runs.of(np.asarray(runs, dtype=np.float64).reshape(trials, -1))
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A method of Tacit, calibrated once for a public number of records; runs are batched."""
-
-    plan: Plan
-    loss: Loss
-    clip: float
-    intercept: float
-    name: str
-
-    def problem(self, data: Data) -> Problem:
-        """The problem that the plan trains on."""
-        rows = np.ascontiguousarray(data.rows)
-        return Problem(Records.build(rows, data.targets, self.clip, self.intercept), self.loss, self.loss.outputs)
-
-    def draw(self, data: Data, trials: int, seed: tuple[int, ...]) -> Runs:
-        """Many runs at once."""
-        return Runs.of(run_many(self.plan, self.problem(data), trials, SeededSource(seed)))
+RecordSampler = Callable[[np.random.Generator, int], Array]
+_FIRST, _SECOND = Data(np.zeros((1, 1)), np.zeros(1)), Data(np.ones((1, 1)), np.zeros(1))
+TWO_RECORDS = Pair("two records", "", _FIRST, _SECOND, np.zeros(1))
+"""Stands for the two records that a pair of samplers privatises, which only they know."""
 
 
-def planned(
-    method: str | Mechanism,
-    claimed: Budget,
-    *,
-    loss: str | Loss = "logistic",
-    records: int,
-    features: int,
-    clip: float = 1.0,
-    intercept: float = 0.0,
-    regularization: float | None = None,
-    calibration: Calibration = "proven",
-) -> Planned:
-    """A method calibrated to the claim, for this many records and columns."""
-    check(not isinstance(loss, str) or loss in _LOSSES, f"Unknown loss {loss!r}. Known: {', '.join(_LOSSES)}.")
-    chosen: Loss = _LOSSES[loss] if isinstance(loss, str) else loss
-    wide = features + (1 if intercept else 0)
-    facts = Facts(records, wide, chosen.outputs, float(np.hypot(clip, intercept)), chosen, bool(intercept))
-    decided = choose_method(method, claimed, facts, calibration)
-    plan = calibrate(facts, decided, regularization, calibration)
-    return Planned(plan, chosen, clip, intercept, f"{decided.name}, {chosen.name} loss")
+def of_samplers(first: RecordSampler, second: RecordSampler) -> Batched:
+    """Two functions, each of which draws so many outputs for one record, as a subject to be run on ``TWO_RECORDS``."""
+
+    def train(rows: Array, targets: Array, rng: np.random.Generator, trials: int) -> Array:
+        return (second if rows[0, 0] else first)(rng, trials)
+
+    return Batched(train, "local")
 
 
-def profile_of(events: tuple[Event, ...], claimed: Budget) -> tuple[str, Profile] | None:
-    """The sharper bound that the events of a plan allow, if any: a name, and total variation distance -> epsilon.
-
-    Gaussian events are a Gaussian mechanism. With Poisson sampling the family has the same events with all noise
-    scaled; its distance is delta(0). Other events have no tight distance, and Clopper-Pearson is used.
-    """
-    kinds = {type(event) for event in events}
-    if kinds == {Gaussian}:
-        return "gaussian", gaussian_profile(claimed.delta)
-    if kinds and kinds <= {Gaussian, PoissonGaussian}:
-        return "profile", lambda distance: _scaled_epsilon(events, claimed, distance)
-    return None
-
-
-def _scaled_epsilon(events: tuple[Event, ...], claimed: Budget, distance: float) -> float:
-    """Epsilon of the same events with noise scaled until their distance delta(0) is the measured one; rounded down."""
-    if distance <= 0:
-        return 0.0
-
-    known = [event for event in events if isinstance(event, Gaussian | PoissonGaussian)]
-
-    def scaled(factor: float) -> tuple[Event, ...]:
-        return tuple(replace(event, scale=event.scale * factor) for event in known)
-
-    def far(factor: float) -> bool:
-        return accounting.delta(scaled(factor), 0.0, claimed.adjacency) >= distance
-
-    if far(50.0):
-        return 0.0
-    factor = narrow(far, 0.02, 50.0, halvings=9, middle=geometric)[1]
-    return accounting.epsilon(scaled(factor), claimed.delta, claimed.adjacency)
-
-
-Known = Planned | Batched | Estimator | Trained
-
-
-def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) -> Known:
-    """The subject that an argument of :func:`tacit.audit.audit` stands for."""
+def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) -> Subject | BlackBox:
+    """What an argument of :func:`tacit.audit.audit` stands for."""
     check(not isinstance(train, type), "Expected an estimator, not its class: put () behind it.")
+    given, fits = isinstance(train, Subject | BlackBox), hasattr(train, "fit")
     check(
-        not ignore or (hasattr(train, "fit") and not isinstance(train, Known)),
+        not ignore or (fits and not given),
         "Expected ignore with an estimator only: nothing else has attributes that are compared.",
     )
-    if isinstance(train, Known):
+    if isinstance(train, Subject | BlackBox):
         return train
-    if hasattr(train, "fit"):
+    if fits:
         return Estimator(train, name or type(train).__name__, tuple(ignore))
     check(callable(train), "Expected a method's name, an estimator with fit, or a function train(X, y, rng).")
     return Trained(train, name or str(getattr(train, "__name__", "function")))

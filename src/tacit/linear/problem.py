@@ -225,6 +225,21 @@ class Records:
             total[columns, columns] += self.intercept**2 * float(curves.sum())
 
 
+def clip_slopes(slopes: Array, norms: Array, clip: float, *, coupled: bool) -> Array | None:
+    """Cut slopes, in place, so that slope times row has at most the norm ``clip``, for rows of these norms (a column).
+
+    A row of coupled slopes is shrunk as a whole, and its gradients' norms from before are returned; a scalar slope is
+    cut at ``clip / ||row||``.
+    """
+    if coupled:
+        sizes = np.asarray(np.linalg.norm(slopes, axis=1, keepdims=True) * norms)
+        slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
+        return sizes
+    most = clip / np.maximum(norms, clip * 1e-300)
+    np.clip(slopes, -most, most, out=slopes)
+    return None
+
+
 @dataclass(frozen=True)
 class Problem:
     """``sum_i loss_i(W) + (Lambda/2) ||W||^2 + <B, W>`` over a parameter matrix W of shape (features, outputs)."""
@@ -252,6 +267,10 @@ class Problem:
     def start(self) -> Array:
         """The all-zero parameter matrix."""
         return np.zeros((self.records.features, self.outputs))
+
+    def part(self, rows: NDArray[np.intp] | None) -> Problem:
+        """The problem of the records at these positions; None for all of them."""
+        return self if rows is None else replace(self, records=self.records.take(rows))
 
     def value(self, weights: Array) -> Array:
         """The objective; one value a model."""
@@ -300,14 +319,9 @@ class Problem:
                 slopes -= self.loss.slope(self.records.predict(block, rows, anchor), self.records.targets[rows])
             if clip < math.inf:
                 norms = self.records.norms[rows, None]
-                if self.loss.coupled:
-                    sizes = np.linalg.norm(slopes, axis=1, keepdims=True) * norms
-                    slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
-                else:  # a record's gradient is slope times row: its slope is cut at clip / ||row||
-                    most = clip / np.maximum(norms, clip * 1e-300)
-                    np.clip(slopes, -most, most, out=slopes)
-                    sizes = np.abs(slopes) * norms if admit is not None else slopes
+                sizes = clip_slopes(slopes, norms, clip, coupled=self.loss.coupled)
                 if admit is not None:
+                    sizes = np.abs(slopes) * norms if sizes is None else sizes
                     slopes *= admit(rows, (np.minimum(sizes, clip) ** 2).sum(axis=1))[:, None]
             total += self.records.gather(block, rows, slopes)
         return total

@@ -42,6 +42,10 @@ class Plan(ABC):
     def run(self, problem: Any, source: Source) -> Solution:
         """Train on the records (a :class:`~tacit.linear.problem.Problem`; networks have their own)."""
 
+    def at_once(self, problem: Any) -> int:
+        """How many predictions :meth:`run_many` is best made to hold at once; 0 where it runs one after the other."""
+        return 0
+
     def run_many(self, problem: Any, trials: int, source: Source) -> Array:
         """Independent runs, one a row, for audits; plans that can train all of them at once do so."""
         return np.stack([self.run(problem, source).weights.ravel() for _ in range(trials)])

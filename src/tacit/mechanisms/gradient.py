@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
+from tacit.mechanisms.many import STEP_NUMBERS, ManyRuns, by_run
 from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sampler, Subset
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event
@@ -33,16 +35,30 @@ class GradientPlan(Plan):
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Clip, sum, noise, divide by a public number (never by an observed count); then smooth, moments and step."""
-        facts = problem.facts
-        records, steps = facts.records, self.descent.steps
-        batches = self.sampler.batches(records, steps, source)
+        batches = self.sampler.batches(problem.records.count, self.descent.steps, source)
+        return self._descend(problem, batches, source)
+
+    def at_once(self, problem: Problem) -> int:
+        """All runs, unless something ties them together, as joint noise and a projection of the weights would."""
+        return STEP_NUMBERS if self.noise == "gaussian" and math.isinf(self.descent.radius) else 0
+
+    def run_many(self, problem: Problem, trials: int, source: Source) -> Array:
+        """One descent, of all runs side by side."""
+        if not self.at_once(problem):
+            return super().run_many(problem, trials, source)
+        masks = self.sampler.masks(problem.records.count, self.descent.steps, trials, source)
+        return by_run(self._descend(ManyRuns(problem, trials), masks, source, trials).weights, trials)
+
+    def _descend(
+        self, problem: Problem | ManyRuns, batches: Iterator[Any], source: Source, trials: int = 1
+    ) -> Solution:
+        """Of a problem with a batch of positions a step, or of many runs with a mask."""
         add = add_gaussian if self.noise == "gaussian" else add_sphere
+        intercept = problem.facts.intercept
 
         def gradient(weights: Array) -> Array:
-            rows = next(batches)
-            part = problem if rows is None else replace(problem, records=problem.records.take(rows))
-            noisy = add(part.clipped_gradient(weights, self.clip), self.scale, source)
-            return smooth_weights(noisy / self.divisor + self.decay * weights, self.smoothing, facts.intercept)
+            noisy = add(problem.part(next(batches)).clipped_gradient(weights, self.clip), self.scale, source)
+            return smooth_weights(noisy / self.divisor + self.decay * weights, self.smoothing, intercept, trials)
 
         return self.descent.run(gradient, problem.start())
 

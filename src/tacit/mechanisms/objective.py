@@ -18,14 +18,15 @@ from typing import ClassVar, Literal
 
 from tacit.checks import refuse
 from tacit.linear.problem import Problem
-from tacit.linear.solvers.certain import check_certifiable, solver_slack
+from tacit.linear.solvers.certain import check_certifiable, solve_columns, solver_slack
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
+from tacit.mechanisms.many import SOLVED_NUMBERS, add_columns, by_run, unit_columns
 from tacit.mechanisms.output import certified
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Objective, Sensitivity, Sphere
 from tacit.privacy.noise import Source, add_gaussian, add_sphere, draw_error, gaussian, grid_slack, longest, sphere
-from tacit.types import Budget, Calibration, Facts, Site, Solution
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 TOLERANCE = 1e-7
 """The solve stops at a gradient norm of this fraction of the noise scale."""
@@ -53,6 +54,19 @@ class ObjectivePlan(Plan):
         linear = self.scale * unit(source, (problem.records.features, problem.outputs))
         weights = certified(replace(full, linear=linear), TOLERANCE * self.scale, self.slack)
         return Solution(add(weights, self.polish_scale, source))
+
+    def at_once(self, problem: Problem) -> int:
+        """All runs, as independent models of one problem, where a run is one scalar model with noise."""
+        return SOLVED_NUMBERS if self.scale and not problem.loss.coupled and problem.outputs == 1 else 0
+
+    def run_many(self, problem: Problem, trials: int, source: Source) -> Array:
+        """The same steps, column by column: noise, a certified minimum, the polishing noise."""
+        if not self.at_once(problem):
+            return super().run_many(problem, trials, source)
+        linear = self.scale * unit_columns(source, problem.records.features, trials, self.noise)
+        full = replace(problem, strength=self.strength, outputs=trials, linear=linear)
+        weights = solve_columns(full, TOLERANCE * self.scale, self.slack).weights
+        return by_run(add_columns(weights, self.polish_scale, source, self.noise), trials)
 
 
 @dataclass(frozen=True)

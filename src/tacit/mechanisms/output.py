@@ -24,6 +24,7 @@ from tacit.linear.solvers.certain import check_certifiable, solve, solver_slack
 from tacit.linear.solvers.descent import Descent
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
+from tacit.mechanisms.many import SOLVED_NUMBERS, add_columns, by_run
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity, Sphere
 from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
@@ -44,6 +45,9 @@ class Trainer(Protocol):
     def sensitivity(self, facts: Facts) -> Sensitivity:
         """How far the result can move between neighbours, rounding included."""
 
+    def fixed(self, records: int) -> bool:
+        """Whether the result is the same for every source, up to the order in which sums are added."""
+
     def train(self, problem: Problem, source: Source) -> Array:
         """The unperturbed result."""
 
@@ -60,6 +64,10 @@ class Minimum:
         """``(G + 2 tau) / Lambda``, tau with the rounding of the gradient."""
         tau = self.tolerance * facts.gradient + solver_slack(facts, self.strength)
         return Sensitivity.of_record(facts.gradient / self.strength).plus(2 * tau / self.strength)
+
+    def fixed(self, records: int) -> bool:
+        """Nothing is drawn."""
+        return True
 
     def train(self, problem: Problem, source: Source) -> Array:
         """Minimise."""
@@ -100,6 +108,10 @@ class Steps:
         slack = rounding_slack(facts, 2 * (facts.records + 1) * facts.gradient * time)
         return Sensitivity.of_record(facts.gradient * time * (1 + 2 * slack))
 
+    def fixed(self, records: int) -> bool:
+        """Nothing is drawn."""
+        return True
+
     def train(self, problem: Problem, source: Source) -> Array:
         """Descend from zero."""
         full = replace(problem, strength=self.strength)
@@ -126,6 +138,10 @@ class Passes:
         longest = 1 / strength if strength else self.passes * self.step / self.batch
         slack = rounding_slack(facts, 2 * (facts.records + self.batch) * facts.gradient * longest)
         return Sensitivity(None, moved * (1 + 2 * slack))
+
+    def fixed(self, records: int) -> bool:
+        """Only where one batch holds all records, in whatever order: batches are sorted."""
+        return records <= self.batch
 
     def train(self, problem: Problem, source: Source) -> Array:
         """One random order, used in every pass; sums are divided by the public batch size."""
@@ -155,6 +171,17 @@ class OutputPlan(Plan):
         """Train, then release with noise."""
         add = add_gaussian if self.noise == "gaussian" else add_sphere
         return Solution(add(self.trainer.train(problem, source), self.scale, source))
+
+    def at_once(self, problem: Problem) -> int:
+        """All runs, where they differ in nothing but the noise."""
+        return SOLVED_NUMBERS if self.trainer.fixed(problem.records.count) else 0
+
+    def run_many(self, problem: Problem, trials: int, source: Source) -> Array:
+        """Train once, release so many times."""
+        if not self.at_once(problem):
+            return super().run_many(problem, trials, source)
+        once = self.trainer.train(problem, source).reshape(-1, 1)
+        return by_run(add_columns(np.repeat(once, trials, axis=1), self.scale, source, self.noise), trials)
 
 
 @dataclass(frozen=True)

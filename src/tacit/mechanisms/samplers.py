@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -14,6 +15,7 @@ from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity, 
 from tacit.privacy.noise import Source, choose, permutation, uniform
 
 Rows = NDArray[np.intp] | None
+Mask = NDArray[np.bool_]
 Noise = Literal["gaussian", "sphere"]
 
 
@@ -22,6 +24,9 @@ class Sampler(Protocol):
 
     def batches(self, records: int, steps: int, source: Source) -> Iterator[Rows]:
         """Positions of the records of each step; None for all of them."""
+
+    def masks(self, records: int, steps: int, trials: int, source: Source) -> Iterator[Mask | None]:
+        """The same draws for so many runs: at each step who takes part, records x runs; None for all in all runs."""
 
     def expected(self, records: int, steps: int) -> float:
         """The public number that sums are divided by."""
@@ -50,7 +55,11 @@ class Everyone:
 
     def batches(self, records: int, steps: int, source: Source) -> Iterator[Rows]:
         """Nothing to draw."""
-        yield from (None for _ in range(steps))
+        return itertools.repeat(None, steps)
+
+    def masks(self, records: int, steps: int, trials: int, source: Source) -> Iterator[Mask | None]:
+        """Nothing to draw."""
+        return itertools.repeat(None, steps)
 
     def expected(self, records: int, steps: int) -> float:
         """n."""
@@ -75,6 +84,11 @@ class Poisson:
         """A fresh coin for every record and step."""
         for _ in range(steps):
             yield np.flatnonzero(choose(source, records, self.rate))
+
+    def masks(self, records: int, steps: int, trials: int, source: Source) -> Iterator[Mask | None]:
+        """A fresh coin for every record, step and run."""
+        for _ in range(steps):
+            yield choose(source, records * trials, self.rate).reshape(records, trials)
 
     def expected(self, records: int, steps: int) -> float:
         """rate * n, whatever the batch turns out to be."""
@@ -101,6 +115,14 @@ class Subset:
         for _ in range(steps):
             yield np.sort(permutation(source, records)[: self.batch])
 
+    def masks(self, records: int, steps: int, trials: int, source: Source) -> Iterator[Mask | None]:
+        """The first ``batch`` places of a fresh random order in every run."""
+        for _ in range(steps):
+            order = np.argsort(source.words(records * trials).reshape(records, trials), axis=0, kind="stable")
+            mask = np.zeros((records, trials), dtype=bool)
+            np.put_along_axis(mask, order[: self.batch], True, axis=0)
+            yield mask
+
     def expected(self, records: int, steps: int) -> float:
         """The batch size."""
         return float(min(self.batch, records))
@@ -121,9 +143,17 @@ class Disjoint:
 
     def batches(self, records: int, steps: int, source: Source) -> Iterator[Rows]:
         """One throw for every record, then the batches in turn."""
-        place = np.minimum((uniform(source, records) * steps).astype(np.intp), steps - 1)
+        place = self._throw(records, steps, source)
         order = np.argsort(place, kind="stable")
         yield from np.split(order, np.searchsorted(place[order], np.arange(1, steps)))
+
+    def masks(self, records: int, steps: int, trials: int, source: Source) -> Iterator[Mask | None]:
+        """One throw for every record and run, then the batches in turn."""
+        place = self._throw(records * trials, steps, source).reshape(records, trials)
+        yield from (place == step for step in range(steps))
+
+    def _throw(self, count: int, steps: int, source: Source) -> NDArray[np.intp]:
+        return np.minimum((uniform(source, count) * steps).astype(np.intp), steps - 1)
 
     def expected(self, records: int, steps: int) -> float:
         """n / steps, whatever the batch turns out to be."""

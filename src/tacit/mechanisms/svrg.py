@@ -8,19 +8,22 @@ composed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
+from tacit.mechanisms.many import STEP_NUMBERS, ManyRuns, by_run
 from tacit.mechanisms.samplers import Everyone, Poisson, Sampler
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
-from tacit.types import Budget, Calibration, Facts, Site, Solution
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +47,25 @@ class SvrgPlan(Plan):
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """``rounds`` anchors, each followed by ``inner`` sampled steps; the next anchor is their average."""
+        return self._descend(problem, partial(self.sampler.batches, problem.records.count, self.inner, source), source)
+
+    def at_once(self, problem: Problem) -> int:
+        """All runs: nothing ties them together."""
+        return STEP_NUMBERS
+
+    def run_many(self, problem: Problem, trials: int, source: Source) -> Array:
+        """One descent, of all runs side by side."""
+        masks = partial(self.sampler.masks, problem.records.count, self.inner, trials, source)
+        return by_run(self._descend(ManyRuns(problem, trials), masks, source).weights, trials)
+
+    def _descend(self, problem: Problem | ManyRuns, batches: Callable[[], Iterator[Any]], source: Source) -> Solution:
+        """Of a problem with a batch of positions a step, or of many runs with a mask."""
         n, anchor = self.records, problem.start()
         for _ in range(self.rounds):
             full = add_gaussian(problem.clipped_gradient(anchor, self.clip), self.anchor_scale, source) / n
             weights, total = anchor, np.zeros_like(anchor)
-            for rows in self.sampler.batches(problem.records.count, self.inner, source):
-                part = problem if rows is None else replace(problem, records=problem.records.take(rows))
-                change = part.clipped_gradient(weights, self.difference_clip, anchor)
+            for rows in batches():
+                change = problem.part(rows).clipped_gradient(weights, self.difference_clip, anchor)
                 change = add_gaussian(change, self.inner_scale, source) / self.sampler.expected(n, self.inner)
                 weights = weights - self.step * (full + change + self.decay * weights)
                 weights = np.clip(weights, -self.largest, self.largest)

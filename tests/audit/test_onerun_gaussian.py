@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 from scipy.special import ndtr
 from scipy.stats import binom, norm
 
-from tacit.audit import coins
+from tacit.audit import onerun_gaussian as coins
 from tacit.audit.onerun import audit_one_run
 from tacit.audit.pairs import Data
 from tacit.privacy.accounting import gaussian_mu

@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.audit.attacks import Attack, Choice, Event, choose_event, choose_middle, fit_attacks
+from tacit.audit.attacks import Attack, OutcomeSet, Scoring, choose_middle, choose_tail, fit_attacks
 from tacit.audit.intervals import Profile, gaussian_profile
 from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Pair
 from tacit.audit.subjects import Subject
-from tacit.audit.watching import Watched
 from tacit.checks import check
 from tacit.types import Budget
 
-Progress = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 SHARES, LEAST = (0.1, 0.25), 500
 """Share of the runs that choose, where a family is known and where not (tails take more to learn); the others are
 scored. At least ``LEAST`` a side choose, or a quarter where runs are few."""
@@ -29,6 +28,7 @@ MOST_TRIALS = 1_000_000
 _FIRST, _QUICK = 24, 100
 """Runs a side on each pair, at least; and where runs are looked at as they come, since they go on to teach."""
 _CLEAR = 1.15
+"""How many times the claim must be expected to show for a violation to be clear."""
 
 
 def training_runs(trials: int, share: float) -> int:
@@ -37,7 +37,7 @@ def training_runs(trials: int, share: float) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class Terms:
     """What the bounds are for.
 
     ``family`` names the family whose bound is computed ('' for none), ``profile`` is that bound, and ``known`` says
@@ -58,13 +58,13 @@ class Setting:
         return None if self.profile is None else gaussian_profile(self.claimed.delta)
 
 
-@dataclass(frozen=True)
-class Chosen:
+@dataclass(frozen=True, kw_only=True)
+class Selected:
     """A pair, the events to score on it, for how many runs a side, and the runs that they were chosen from."""
 
     pair: Pair
-    plain: Event
-    middle: Event | None
+    plain: OutcomeSet
+    middle: OutcomeSet | None
     trials: int
     sides: tuple[Runs, Runs]
     clear: bool = False
@@ -75,31 +75,28 @@ class Chosen:
         return self.middle is not None and self.middle.expected > self.plain.expected and not self.clear
 
 
-class Course:
+class Campaign:
     """The runs of one audit."""
 
     def __init__(
-        self, subject: Subject, setting: Setting, seed: int, progress: Progress, *, made: int = 0, quick: bool = False
+        self, subject: Subject, terms: Terms, seed: int, progress: OnProgress, *, made: int = 0, quick: bool = False
     ) -> None:
-        self.subject, self.setting, self.seed, self.progress = subject, setting, seed, progress
+        self.subject, self.terms, self.seed, self.progress = subject, terms, seed, progress
         self.start, self.runs, self.draws = time.perf_counter(), made, 0
         self.quick = quick
-        self.share = SHARES[0] if setting.known else SHARES[1]
+        self.share = SHARES[0] if terms.known else SHARES[1]
 
     def both(self, pair: Pair, count: int) -> tuple[Runs, Runs]:
         """Fresh runs on both sides: every draw has a seed of its own."""
         self.runs += 2 * count
         self.draws += 2
-        if isinstance(self.subject, Watched):
-            return self.subject.draw_both(pair, count, (self.seed, self.draws))
-        one, two = ((self.seed, self.draws - 1), (self.seed, self.draws))
-        return self.subject.draw(pair.first, count, one), self.subject.draw(pair.second, count, two)
+        return self.subject.draw_both(pair, count, ((self.seed, self.draws - 1), (self.seed, self.draws)))
 
     def elapsed(self) -> float:
         """Seconds since the audit began."""
         return time.perf_counter() - self.start
 
-    def choose(self, pairs: Sequence[Pair]) -> Chosen:
+    def choose(self, pairs: Sequence[Pair]) -> Selected:
         """The most promising pair, its events, and the runs to score on each side."""
         found: list[tuple[float, float, Pair, tuple[Runs, Runs]]] = []
         for number, pair in enumerate(pairs):
@@ -108,15 +105,15 @@ class Course:
             plain, middle = self.promise(pair, sides, self._affordable(rate), trees=len(pairs) == 1)
             other = middle.expected if middle is not None else 0.0
             # Of two pairs that few runs in the tails cannot tell apart, the middle can.
-            hope = max(plain.expected, other) if self.setting.known else plain.expected + other
+            hope = max(plain.expected, other) if self.terms.known else plain.expected + other
             found.append((hope, rate, pair, sides))
         nothing = all(sides[0].and_also(sides[1]).empty for *_, sides in found)
         check(not nothing, "Training gave nothing but NaN on both data sets. Expected parameters.")
         _, rate, pair, sides = max(found, key=lambda entry: entry[0])
-        target, trials = self._affordable(rate), self.setting.trials
+        target, trials = self._affordable(rate), self.terms.trials
         if self.quick:
             plain, middle = self.promise(pair, sides, target, trees=False)
-            return Chosen(pair, plain, middle, target, sides)
+            return Selected(pair=pair, plain=plain, middle=middle, trials=target, sides=sides)
         fitted = training_runs(trials // 2 if trials is not None else int(target / (1 - self.share)), self.share)
         if len(sides[0]) < fitted:
             again, made = time.perf_counter(), self.runs
@@ -124,7 +121,7 @@ class Course:
             rate = max((time.perf_counter() - again) / (self.runs - made), 1e-9)
         target = self._affordable(rate, trained=True)
         plain, middle = self.promise(pair, sides, target, trees=True)
-        return self._enough(Chosen(pair, plain, middle, target, sides))
+        return self._enough(Selected(pair=pair, plain=plain, middle=middle, trials=target, sides=sides))
 
     def more(self, pair: Pair, sides: tuple[Runs, Runs], count: int) -> tuple[Runs, Runs]:
         """Runs and so many more on each side."""
@@ -133,8 +130,8 @@ class Course:
 
     def _explore(self, pair: Pair, pairs: int) -> tuple[tuple[Runs, Runs], float]:
         """First runs on a pair, as many as its part of the time or of the trials pays for, and seconds a run."""
-        began, trials = time.perf_counter(), self.setting.trials
-        share = 0.3 * self.setting.seconds / (pairs + 1)
+        began, trials = time.perf_counter(), self.terms.trials
+        share = 0.3 * self.terms.seconds / (pairs + 1)
         sides = self.both(pair, _FIRST)
         if sides[0].and_also(sides[1]).empty:
             return sides, 1e-9
@@ -153,53 +150,55 @@ class Course:
     def _affordable(self, rate: float, *, trained: bool = False) -> int:
         """Runs to score on each side: what ``trials`` leaves, or what the time left pays for; a part of that goes on
         runs that choose, unless these are made."""
-        if self.setting.trials is not None:
-            half = self.setting.trials // 2
+        if self.terms.trials is not None:
+            half = self.terms.trials // 2
             return max(10, half - training_runs(half, self.share))
-        left = max(self.setting.seconds - self.elapsed(), 0.1 * self.setting.seconds)
+        left = max(self.terms.seconds - self.elapsed(), 0.1 * self.terms.seconds)
         part = 1.0 if trained else 1 - self.share
         return int(np.clip(0.85 * part * left / (2 * rate), 100, MOST_TRIALS // 2))
 
-    def promise(self, pair: Pair, sides: tuple[Runs, Runs], trials: int, *, trees: bool) -> tuple[Event, Event | None]:
-        """The best events without a family and for it: statistics fitted on one half of these runs, their thresholds
+    def promise(
+        self, pair: Pair, sides: tuple[Runs, Runs], trials: int, *, trees: bool
+    ) -> tuple[OutcomeSet, OutcomeSet | None]:
+        """The best sets without a family and for it: statistics fitted on one half of these runs, their thresholds
         chosen on the other."""
         half = len(sides[0]) // 2
-        attacks = fit_attacks(sides[0].part(0, half), sides[1].part(0, half), pair.direction, trees=trees)
-        plain = _best([self._event(attack, sides, trials) for attack in attacks])
-        if self.setting.rough is None:
+        attacks = fit_attacks(sides[0].part(0, half), sides[1].part(0, half), self.subject.direction(pair), trees=trees)
+        plain = _best([self._tail(attack, sides, trials) for attack in attacks])
+        if self.terms.rough is None:
             return plain, None
         return plain, _best([self._middle(attack, sides, trials) for attack in attacks])
 
-    def _choice(self, trials: int) -> Choice:
-        return Choice(trials, self.setting.claimed.delta, self.setting.error)
+    def _scoring(self, trials: int) -> Scoring:
+        return Scoring(trials, self.terms.claimed.delta, self.terms.error)
 
-    def _event(self, attack: Attack, sides: tuple[Runs, Runs], trials: int) -> Event:
+    def _tail(self, attack: Attack, sides: tuple[Runs, Runs], trials: int) -> OutcomeSet:
         one, two = (side.part(len(side) // 2, None) for side in sides)
-        return choose_event(attack, one, two, self._choice(trials))
+        return choose_tail(attack, one, two, self._scoring(trials))
 
-    def _middle(self, attack: Attack, sides: tuple[Runs, Runs], trials: int) -> Event:
+    def _middle(self, attack: Attack, sides: tuple[Runs, Runs], trials: int) -> OutcomeSet:
         one, two = (side.part(len(side) // 2, None) for side in sides)
-        profile = self.setting.rough or gaussian_profile(self.setting.claimed.delta)
-        return choose_middle(attack, one, two, self._choice(trials), profile)
+        profile = self.terms.rough or gaussian_profile(self.terms.claimed.delta)
+        return choose_middle(attack, one, two, self._scoring(trials), profile)
 
-    def _enough(self, chosen: Chosen) -> Chosen:
+    def _enough(self, chosen: Selected) -> Selected:
         """The fewest scored runs, doubling, that are expected to show a violation clearly; else all that are
         affordable. Where the family is not known, only what shows it without assumptions counts."""
-        count, wanted = 500, _CLEAR * self.setting.claimed.epsilon
-        while self.setting.trials is None and count < chosen.trials:
-            plain = self._event(chosen.plain.attack, chosen.sides, count)
+        count, wanted = 500, _CLEAR * self.terms.claimed.epsilon
+        while self.terms.trials is None and count < chosen.trials:
+            plain = self._tail(chosen.plain.attack, chosen.sides, count)
             middle = self._middle(chosen.middle.attack, chosen.sides, count) if chosen.middle is not None else None
             clear = plain.expected > wanted
             fewer = replace(chosen, plain=plain, middle=middle, trials=count, clear=clear)
-            if clear or (self.setting.known and middle is not None and middle.expected > wanted):
+            if clear or (self.terms.known and middle is not None and middle.expected > wanted):
                 return fewer
             count *= 2
         return replace(chosen, clear=chosen.plain.expected > wanted)
 
 
-def _best(events: list[Event]) -> Event:
+def _best(sets: list[OutcomeSet]) -> OutcomeSet:
     """From plain to flexible: a flexible one must promise clearly more."""
-    best = events[0]
-    for event in events[1:]:
-        best = event if event.expected > 1.1 * best.expected + 0.02 else best
+    best = sets[0]
+    for one in sets[1:]:
+        best = one if one.expected > 1.1 * best.expected + 0.02 else best
     return best

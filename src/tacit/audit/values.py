@@ -3,29 +3,41 @@
 A value (arrays, nested lists and dictionaries, text, objects) is read into three things: its *form* (types, shapes,
 dtypes, keys, text without its numbers), its exact *value*, and the *numbers* in it, those in text included, in the
 order of reading. Form and value become labels, 63-bit digests that are the same in every process; numbers stay numbers.
+
+A text with something new in every run (a time, a number of the run, a name drawn at random) never repeats, so as a
+whole it tells nothing about the data; its parts may. Numbers are read in their order. Where texts differ from
+run to run, every word is compared at its place.
 """
 
 from __future__ import annotations
 
 import hashlib
 import numbers as kinds
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.texts import numbers_in, without_numbers
 from tacit.types import Array
 
 NO_NUMBER = 1e30
 """What stands for NaN, for infinity, and for a number that is missing in a run."""
 _DEPTH = 12
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?(?=[a-z%]{0,2}(?![\w.]))|(?:nan|inf|infinity)\b)",
+    re.IGNORECASE,
+)
+"""A number that stands by itself or with a short unit (``0.2s``). Digits inside of words are none: ``a3f9``, ``x1``."""
+_BETWEEN = re.compile(r"[\s,;:=()\[\]{}<>'\"|]+")
+_PLACE = "\0"
+MOST_WORDS = 64
 
 
 @dataclass(frozen=True)
-class Leaf:
+class Reading:
     """One value: digests of its form and of all of it, its numbers, and the texts in it."""
 
     form: int
@@ -34,13 +46,13 @@ class Leaf:
     texts: tuple[str, ...] = ()
 
 
-def read(value: Any) -> Leaf:
+def read(value: Any) -> Reading:
     """Read one value."""
     reader = _Reader()
     reader.walk(value, 0)
     form = digest(*reader.form)
     numbers = np.concatenate(reader.numbers) if reader.numbers else np.zeros(0)
-    return Leaf(form, digest(form.to_bytes(8, "big"), *reader.exact), numbers, tuple(reader.texts))
+    return Reading(form, digest(form.to_bytes(8, "big"), *reader.exact), numbers, tuple(reader.texts))
 
 
 def public(thing: Any) -> dict[str, Any]:
@@ -186,3 +198,23 @@ class _Reader:
             except Exception:
                 found = None
         self.walk(found, depth)
+
+
+def numbers_in(text: str) -> Array:
+    """The numbers of a text, in their order."""
+    return np.array([float(found) for found in _NUMBER.findall(text)])
+
+
+def without_numbers(text: str) -> str:
+    """The text with a mark in the place of each number."""
+    return _NUMBER.sub(_PLACE, text)
+
+
+def words_of(texts: Iterable[str]) -> list[str]:
+    """The words and numbers of some texts, in their order; the first ``MOST_WORDS``."""
+    found: list[str] = []
+    for text in texts:
+        found.extend(word for word in _BETWEEN.split(text) if word)
+        if len(found) >= MOST_WORDS:
+            break
+    return found[:MOST_WORDS]

@@ -13,13 +13,12 @@ from sklearn.linear_model import Ridge
 
 import tacit
 from tacit.audit import Batched, Pair, audit, library
-from tacit.audit.leaves import NO_NUMBER, public, read
+from tacit.audit.blackbox import Estimator, fresh, unfitted
+from tacit.audit.observed import observe
 from tacit.audit.outcomes import Layout, Runs
 from tacit.audit.replay import same_noise
 from tacit.audit.runner import REFUSED, SAME, UNSET
-from tacit.audit.strangers import Estimator, fresh, unfitted
-from tacit.audit.texts import numbers_in, without_numbers, words_of
-from tacit.audit.watching import watch
+from tacit.audit.values import NO_NUMBER, numbers_in, public, read, without_numbers, words_of
 from tacit.types import Budget
 
 CLAIM = Budget(1.0, 1e-5)
@@ -119,7 +118,7 @@ class _Clocked(NoisySum):
 def test_few_outcomes_that_happen_to_repeat_are_not_fixed_noise():
     """Randomised response at (1, 0): plain fits are often the same by chance; the audit then goes on without seeds, and
     accuses with probability 1e-6 as always."""
-    watched = [watch(Estimator(_Coin(), "coin"), (LABEL,), (seed,))[0] for seed in range(60)]
+    watched = [observe(Estimator(_Coin(), "coin"), (LABEL,), (seed,))[0] for seed in range(60)]
     assert {bool(one.repeated) for one in watched} == {True, False}, "missed with probability below 1e-6"
     for seed in range(4):
         result = audit(_Coin(), Budget(1.0, 0.0), pairs=LABEL, trials=1000, confidence=SURE, seed=seed)

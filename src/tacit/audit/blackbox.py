@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import copy
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from tacit.audit.leaves import Leaf, public, read
 from tacit.audit.outcomes import ERROR, WARNINGS, Outcome
 from tacit.audit.pairs import Data
-from tacit.audit.texts import told
+from tacit.audit.values import Reading, public, read
 from tacit.checks import check
 from tacit.types import Array
 
@@ -28,22 +28,41 @@ Train = Callable[[Array, Array, np.random.Generator], Any]
 STATE = "random_state"
 
 
-class Stranger(Protocol):
-    """Something that is run once at a time."""
+class BlackBox(ABC):
+    """Something that is run once at a time. ``name`` is what the result calls it, ``ignore`` what is not compared."""
+
+    name: str
+    ignore: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        """What the result calls it."""
+    def seedable(self) -> bool:
+        """Whether it has a random state."""
+        return False
 
+    @property
+    def unset(self) -> bool:
+        """Whether it has a random state that the user has not set."""
+        return False
+
+    def showing_all(self) -> BlackBox:
+        """The same, with nothing ignored."""
+        return self
+
+    def left_alone(self) -> BlackBox:
+        """The same, with no seed set by the audit."""
+        return self
+
+    @abstractmethod
     def outcome(self, data: Data, state: np.random.SeedSequence) -> Outcome:
         """One run."""
 
+    @abstractmethod
     def raise_again(self, data: Data, state: np.random.SeedSequence) -> None:
         """One run more, with its error let through."""
 
 
 @dataclass(frozen=True)
-class Trained:
+class Trained(BlackBox):
     """A function ``train(X, y, rng) -> parameters``, called once a run."""
 
     train: Train
@@ -67,7 +86,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Estimator:
+class Estimator(BlackBox):
     """Anything with ``fit``: ours or a stranger's, with or without the rest of scikit-learn's interface.
 
     A ``random_state`` of None is set to a new seed for each run, a generator is replaced by a new one; a number is kept
@@ -89,7 +108,7 @@ class Estimator:
         hidden = self.ignore if self.fixed else (*self.ignore, STATE)
         fitted, heard = _heard(lambda: model.fit(data.rows.copy(), data.targets.copy()))
         seen = {} if ERROR in heard else exposed(model, fitted, ignore=hidden)
-        return {**seen, **{name: leaf for name, leaf in heard.items() if name not in hidden}}
+        return {**seen, **{name: said for name, said in heard.items() if name not in hidden}}
 
     @property
     def fixed(self) -> bool:
@@ -97,9 +116,22 @@ class Estimator:
         return isinstance(getattr(self.model, STATE, None), int | np.integer)
 
     @property
+    def seedable(self) -> bool:
+        """Whether it has a random state."""
+        return hasattr(self.model, STATE)
+
+    @property
     def unset(self) -> bool:
-        """Whether there is a random state that the user has not set."""
+        """Whether it has a random state that the user has not set."""
         return getattr(self.model, STATE, 0) is None
+
+    def showing_all(self) -> Estimator:
+        """The same, with nothing ignored."""
+        return replace(self, ignore=())
+
+    def left_alone(self) -> Estimator:
+        """The same, with no seed set by the audit."""
+        return replace(self, untouched=True)
 
     def raise_again(self, data: Data, state: np.random.SeedSequence) -> None:
         """Fit once more and let the error through."""
@@ -109,7 +141,7 @@ class Estimator:
         return copy.deepcopy(self.model) if self.untouched else fresh(self.model, state)
 
 
-def _heard(train: Callable[[], Any]) -> tuple[Any, dict[str, Leaf]]:
+def _heard(train: Callable[[], Any]) -> tuple[Any, dict[str, Reading]]:
     """What training returns; and the warnings that it gives, with the error that it raises, if any."""
     result, heard = None, {}
     with warnings.catch_warnings(record=True) as given:
@@ -120,6 +152,23 @@ def _heard(train: Callable[[], Any]) -> tuple[Any, dict[str, Leaf]]:
             heard[ERROR] = read(told(error))
     heard[WARNINGS] = read([[entry.category.__name__, str(entry.message)] for entry in given])
     return result, heard
+
+
+def told(error: BaseException) -> list[object]:
+    """All that an error says: type, message, notes and what it holds besides text; then those that led to it."""
+    found: list[object] = []
+    seen: set[int] = set()
+    part: BaseException | None = error
+    while part is not None and id(part) not in seen:
+        seen.add(id(part))
+        try:
+            message = str(part)
+        except Exception as broken:  # a message that cannot be made is one as well
+            message = type(broken).__name__
+        held = [entry for entry in part.args if not isinstance(entry, str)]
+        found.append([type(part).__name__, message, list(getattr(part, "__notes__", ())), held])
+        part = part.__cause__ or part.__context__
+    return found
 
 
 def unfitted(model: Any) -> Any:
