@@ -149,7 +149,7 @@ def test_the_studies_run_what_users_run(mechanism, plan, problem, strong, delta)
         random_state=5, classes=[-1.0, 1.0], clip=1.0,
     )  # fmt: skip
     with pytest.warns(RefutedWarning):
-        model.fit(problem.records.matrix, problem.records.targets[:, 0])
+        model.fit(problem.records.design.matrix, problem.records.targets[:, 0])
     assert np.array_equal(model.coef_.ravel(), plan.run(problem, SeededSource(5)).weights.ravel())
 
 
@@ -229,7 +229,7 @@ def test_the_constants_are_those_of_the_losses():
     mixed = np.abs(-s + s * (1 - s) * theta * x)
     assert mixed.min() == pytest.approx(kang_2020b_1.infimum())
     for n in (10, 20_000):
-        rows = runs.lone_record(n, 1.0).records.matrix
+        rows = runs.lone_record(n, 1.0).records.design.matrix
         assert np.linalg.eigvalsh(rows.T @ rows).min() / n * 0.2 + 1.0 >= 1.0, "zeta is lambda"
 
 

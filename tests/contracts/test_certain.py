@@ -97,8 +97,8 @@ def exactly(array):
 def in_digits(problem, weights):
     """The gradient at mpmath weights, in 60 digits."""
     records = problem.records
-    constant = np.full((records.count, 1), records.intercept)
-    x = np.hstack([exactly(records.matrix) * exactly(records.scales[:, None]), exactly(constant)])
+    constant = np.full((records.count, 1), records.design.intercept)
+    x = np.hstack([exactly(records.design.matrix) * exactly(records.design.scales[:, None]), exactly(constant)])
     rows = zip(x @ weights, exactly(records.targets[:, 0]), strict=True)
     slopes = np.array([slopes_in_digits(problem.loss, list(z), y) for z, y in rows], dtype=object)
     return x.T @ slopes + mpmath.mpf(problem.strength) * weights

@@ -20,9 +20,12 @@ every_loss = pytest.mark.parametrize("loss", LOSSES, ids=label)
 def design(problem):
     """The clipped design rows, written out."""
     records = problem.records
-    X = np.asarray(records.matrix.toarray() if sparse.issparse(records.matrix) else records.matrix, dtype=float)
-    rows = X * records.scales[:, None]
-    return np.hstack([rows, np.full((len(rows), 1), records.intercept)]) if records.intercept else rows
+    X = np.asarray(
+        records.design.matrix.toarray() if sparse.issparse(records.design.matrix) else records.design.matrix,
+        dtype=float,
+    )
+    rows = X * records.design.scales[:, None]
+    return np.hstack([rows, np.full((len(rows), 1), records.design.intercept)]) if records.design.intercept else rows
 
 
 def brute_gradient(problem, weights):
@@ -85,7 +88,7 @@ def test_blocks_equal_one_block(loss, thin, rng, monkeypatch):
     problem = random_problem(loss, rng, n=500, d=3)
     if thin:
         records = problem.records
-        matrix = sparse.csr_array(records.matrix)
+        matrix = sparse.csr_array(records.design.matrix)
         problem = Problem(Records.build(matrix, records.targets, 1.0, 0.5), loss, problem.outputs)
     weights = random_weights(problem, rng)
     whole = problem.gradient(weights), problem.value(weights), problem.clipped_gradient(weights, 0.3)
@@ -117,7 +120,7 @@ def test_every_record_is_clipped(loss, clip, rng):
                 problem = problem_of(
                     row[None], targets_of(loss, 1, rng), loss, clip=clip, intercept=intercept, outputs=outputs_of(loss)
                 )
-                assert np.linalg.norm(design(problem)) <= problem.records.radius * (1 + 1e-15)
+                assert np.linalg.norm(design(problem)) <= problem.records.design.radius * (1 + 1e-15)
                 weights = random_weights(problem, rng, scale=size / clip)
                 for anchor in (None, random_weights(problem, rng)):
                     part = problem.clipped_gradient(weights, gradient_clip, anchor)

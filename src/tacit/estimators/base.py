@@ -93,7 +93,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         solution = train(prepared, problem, source, self._spend)
         extras = {f"{extra}_": value for extra, value in solution.extras.items()}
         self.__dict__.update(extras, **({"_extras": tuple(extras)} if extras else {}))
-        self.build(solution.weights, X.shape[1], records.intercept, prepared)
+        self.build(solution.weights, X.shape[1], records.design.intercept, prepared)
 
     def _tuned(self, problem: Problem, chosen: Chosen) -> Loss:
         """The loss as the chosen method likes it."""

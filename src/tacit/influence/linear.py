@@ -170,10 +170,10 @@ def error_bound(records: int, lipschitz: float, smoothness: float, third: float,
 
 def design_rows(records: Records, rows: NDArray[np.intp] | slice) -> Array:
     """The design rows at these positions, dense: clipped, with the intercept's constant."""
-    part: Any = records.matrix[rows]
-    thin = bool(sparse.issparse(records.matrix))
-    dense = np.asarray(part.toarray() if thin else part, dtype=np.float64) * records.scales[rows, None]
-    return np.hstack([dense, np.full((len(dense), 1), records.intercept)]) if records.intercept else dense
+    part: Any = records.design.matrix[rows]
+    thin = bool(sparse.issparse(records.design.matrix))
+    dense = np.asarray(part.toarray() if thin else part, dtype=np.float64) * records.design.scales[rows, None]
+    return np.hstack([dense, np.full((len(dense), 1), records.design.intercept)]) if records.design.intercept else dense
 
 
 def _signs(y: Any) -> Array:

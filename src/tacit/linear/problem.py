@@ -58,18 +58,14 @@ def largest_weight(facts: Facts, clip: float) -> float:
 
     As large as makes :func:`rounding_slack` at most 1e-4, and at least 100 for rows of norm 1.
     """
-    each = 2.0 * (facts.records + 1) * _score_error(facts, clip) * facts.radius * _root(facts) * 2.0**-53
+    root = math.sqrt(facts.size / facts.models)  # the norm of one model whose weights are all 1
+    each = 2.0 * (facts.records + 1) * _score_error(facts, clip) * facts.radius * root * 2.0**-53
     return max(100.0 / facts.radius, 1e-4 / each)
 
 
 def steps_slack(facts: Facts, clip: float) -> float:
     """:func:`rounding_slack` of sums whose weights are cut at :func:`largest_weight`."""
-    return rounding_slack(facts, largest_weight(facts, clip) * _root(facts), clip)
-
-
-def _root(facts: Facts) -> float:
-    """The norm of one model whose weights are all 1."""
-    return math.sqrt(facts.size / facts.models)
+    return rounding_slack(facts, largest_weight(facts, clip) * math.sqrt(facts.size / facts.models), clip)
 
 
 def minimum_reach(facts: Facts, strength: float, linear: float = 0.0) -> float:
@@ -112,44 +108,14 @@ class Records:
         return cls(Design(matrix, clip, intercept), values.reshape(len(values), -1))
 
     @property
-    def matrix(self) -> Any:
-        """Canonical rows before they are clipped, in float32 or float64: read-only."""
-        return self.design.matrix
-
-    @property
-    def scales(self) -> Array:
-        """Multipliers that clip the rows."""
-        return self.design.scales
-
-    @property
-    def norms(self) -> Array:
-        """Norms of the design rows."""
-        return self.design.norms
-
-    @property
-    def intercept(self) -> float:
-        """The constant coordinate of every design row; 0 for none."""
-        return self.design.intercept
-
-    @property
-    def clip(self) -> float:
-        """The norm that rows are clipped to."""
-        return self.design.clip
-
-    @property
     def count(self) -> int:
         """Number of records."""
-        return int(self.matrix.shape[0])
+        return int(self.design.matrix.shape[0])
 
     @property
     def features(self) -> int:
         """Columns of the design, the intercept's among them."""
-        return int(self.matrix.shape[1]) + (1 if self.intercept else 0)
-
-    @property
-    def radius(self) -> float:
-        """Largest norm that a design row can have: public."""
-        return self.design.radius
+        return int(self.design.matrix.shape[1]) + (1 if self.design.intercept else 0)
 
     def take(self, rows: NDArray[np.intp]) -> Records:
         """The records at these positions (a copy of those rows)."""
@@ -166,9 +132,9 @@ class Records:
         """Design rows times weights."""
         columns = block.shape[1]
         z = np.asarray(block @ weights[:columns], dtype=np.float64)
-        z *= self.scales[rows, None]
-        if self.intercept:
-            z += self.intercept * weights[columns]
+        z *= self.design.scales[rows, None]
+        if self.design.intercept:
+            z += self.design.intercept * weights[columns]
         return z
 
     def predict_alone(self, block: Any, rows: slice, weights: Array) -> Array:
@@ -178,7 +144,7 @@ class Records:
         decision about one record hangs on its prediction, a neighbour's presence must not move it by an ulp.
         """
         columns = block.shape[1]
-        if sparse.issparse(self.matrix):  # the sparse product walks along one row at a time
+        if sparse.issparse(self.design.matrix):  # the sparse product walks along one row at a time
             z = np.asarray(block @ weights[:columns], dtype=np.float64)
         else:
             z = np.zeros((len(block), weights.shape[1]))
@@ -188,15 +154,15 @@ class Records:
                 # Each row is a segment that is added up by itself: no product, and no loop over several rows.
                 np.multiply(block, weights[:columns, place], out=terms)
                 z[:, place] = np.add.reduceat(terms.ravel(), starts)
-        z *= self.scales[rows, None]
-        if self.intercept:
-            z += self.intercept * weights[columns]
+        z *= self.design.scales[rows, None]
+        if self.design.intercept:
+            z += self.design.intercept * weights[columns]
         return z
 
     def gather(self, block: Any, rows: slice, slopes: Array) -> Array:
         """Transposed design rows times slopes: the block's part of a gradient."""
-        top = np.asarray(block.T @ (slopes * self.scales[rows, None]), dtype=np.float64)
-        return np.vstack([top, self.intercept * slopes.sum(axis=0)]) if self.intercept else top
+        top = np.asarray(block.T @ (slopes * self.design.scales[rows, None]), dtype=np.float64)
+        return np.vstack([top, self.design.intercept * slopes.sum(axis=0)]) if self.design.intercept else top
 
     def hessian(self, block: Any, rows: slice, curves: Array) -> Array:
         """The block's part of ``sum_i c_i x_i x_i^T`` for one column of numbers c of either sign."""
@@ -210,19 +176,19 @@ class Records:
 
     def add_hessian(self, total: Array, block: Any, rows: slice, curves: Array) -> None:
         """Add the block's part of ``sum_i c_i x_i x_i^T``, c >= 0, to ``total``, as one symmetric product."""
-        columns, scaled = block.shape[1], curves * self.scales[rows]
-        roots = (np.sqrt(curves) * self.scales[rows])[:, None]
-        if sparse.issparse(self.matrix):
+        columns, scaled = block.shape[1], curves * self.design.scales[rows]
+        roots = (np.sqrt(curves) * self.design.scales[rows])[:, None]
+        if sparse.issparse(self.design.matrix):
             thin = block.multiply(roots).tocsr()
             total[:columns, :columns] += (thin.T @ thin).toarray()
         else:
             weighted = np.asarray(block * roots, dtype=np.float64)
             total[:columns, :columns] += weighted.T @ weighted
-        if self.intercept:
-            side = self.intercept * np.asarray(block.T @ scaled, dtype=np.float64).ravel()
+        if self.design.intercept:
+            side = self.design.intercept * np.asarray(block.T @ scaled, dtype=np.float64).ravel()
             total[:columns, columns] += side
             total[columns, :columns] += side
-            total[columns, columns] += self.intercept**2 * float(curves.sum())
+            total[columns, columns] += self.design.intercept**2 * float(curves.sum())
 
 
 def clip_slopes(slopes: Array, norms: Array, clip: float, *, coupled: bool) -> Array | None:
@@ -258,10 +224,10 @@ class Problem:
             records.count,
             records.features,
             self.outputs,
-            records.radius,
+            records.design.radius,
             self.loss,
-            bool(records.intercept),
-            records.intercept,
+            bool(records.design.intercept),
+            records.design.intercept,
         )  # fmt: skip
 
     def start(self) -> Array:
@@ -318,7 +284,7 @@ class Problem:
             if anchor is not None:
                 slopes -= self.loss.slope(self.records.predict(block, rows, anchor), self.records.targets[rows])
             if clip < math.inf:
-                norms = self.records.norms[rows, None]
+                norms = self.records.design.norms[rows, None]
                 sizes = clip_slopes(slopes, norms, clip, coupled=self.loss.coupled)
                 if admit is not None:
                     sizes = np.abs(slopes) * norms if sizes is None else sizes

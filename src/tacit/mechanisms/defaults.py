@@ -167,7 +167,7 @@ def step_size(
     length = facts.size if noise == "sphere" else math.sqrt(facts.size)
     shape = Descent(rule.steps, 1.0, rule.momentum, rule.schedule)
     weight = sum(shape.size(t) for t in range(rule.steps)) / (1 - rule.momentum)
-    left = beta(facts.size, smoothing)
+    left = beta(facts.size, smoothing) if smoothing else 1.0
     if not scale:
         return 0.1 if optimizer == "adam" else 1.8 * (1 + rule.momentum) / facts.curvature
     goal = 17.0 * facts.outputs / facts.radius if facts.loss.coupled else 18.75 * rule.clip / facts.radius**2

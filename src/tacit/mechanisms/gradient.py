@@ -58,7 +58,8 @@ class GradientPlan(Plan):
 
         def gradient(weights: Array) -> Array:
             noisy = add(problem.part(next(batches)).clipped_gradient(weights, self.clip), self.scale, source)
-            return smooth_weights(noisy / self.divisor + self.decay * weights, self.smoothing, intercept, trials)
+            mean = noisy / self.divisor + self.decay * weights
+            return smooth_weights(mean, self.smoothing, intercept, trials) if self.smoothing else mean
 
         return self.descent.run(gradient, problem.start())
 
@@ -88,7 +89,8 @@ class GradientPerturbation:
     site: ClassVar[Site] = "gradient"
 
     def __post_init__(self) -> None:
-        check_smoothing(self.smoothing)
+        if self.smoothing:
+            check_smoothing(self.smoothing)
 
     @property
     def pure(self) -> bool:

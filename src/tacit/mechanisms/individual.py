@@ -95,7 +95,7 @@ class IndividualPlan(Plan):
             total = problem.admitted_gradient(weights, self.clip, account.admit)
             account.close_step()
             noisy = add_gaussian(total, self.scale, source) / self.divisor + self.decay * weights
-            return smooth_weights(noisy, self.smoothing, facts.intercept)
+            return smooth_weights(noisy, self.smoothing, facts.intercept) if self.smoothing else noisy
 
         solution = self.descent.run(gradient, problem.start())
         mu = self.factor * np.sqrt(account.spent) / self.scale if self.scale else np.full(facts.records, math.inf)
@@ -133,7 +133,8 @@ class Individual:
 
     def __post_init__(self) -> None:
         check(self.rule in ("ration", "leave"), f"Expected rule={self.rule!r} to be 'ration' or 'leave'.")
-        check_smoothing(self.smoothing)
+        if self.smoothing:
+            check_smoothing(self.smoothing)
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Nothing of the loss: clipping bounds every record's gradient."""

@@ -203,8 +203,8 @@ def corollary_1(numbers: InputNumbers, delta: float) -> tuple[float, float]:
 def design(records: Records, rows: slice, block: object) -> Array:
     """The design rows of a block, dense: clipped rows and the intercept's constant."""
     dense = np.asarray(block.toarray() if sparse.issparse(block) else block)  # type: ignore[attr-defined]
-    scaled = dense * records.scales[rows, None]
-    constant = np.full((len(scaled), 1 if records.intercept else 0), records.intercept)
+    scaled = dense * records.design.scales[rows, None]
+    constant = np.full((len(scaled), 1 if records.design.intercept else 0), records.design.intercept)
     return np.hstack([scaled, constant])
 
 

@@ -58,7 +58,7 @@ class LocalPlan(Plan):
 
     def perturb(self, records: Records, source: Source) -> tuple[Array, Array]:
         """The perturbed rows (without the intercept's constant) and labels, in a random order."""
-        rows = np.empty((records.count, records.matrix.shape[1]))
+        rows = np.empty((records.count, records.design.matrix.shape[1]))
         for block, place in records.blocks():
             clean = design(records, place, block)[:, : rows.shape[1]]
             rows[place] = add_gaussian(clean, self.scale, source)
@@ -90,7 +90,7 @@ def calibrated_rows(rows: Array, scale: float) -> Array:
 
 def trained(problem: Problem, rows: Array, labels: Array, regularization: float) -> Array:
     """The minimiser on perturbed records: post-processing, so no clip and no certificate is needed."""
-    records = Records.build(rows, labels[:, None], FAR, problem.records.intercept)
+    records = Records.build(rows, labels[:, None], FAR, problem.records.design.intercept)
     full = replace(problem, records=records, strength=regularization * len(labels))
     return Newton(1e-8 * len(labels)).solve(full).weights
 
@@ -189,7 +189,7 @@ class DuchiPlan(Plan):
         loud = self.gradient if math.isinf(self.epsilon) else ball_size(self.gradient, self.epsilon, size)
         for step, rows in enumerate(np.array_split(order, self.batches)):
             part = problem.records.take(rows)
-            block = next(iter(part.blocks()))[0] if part.count else part.matrix
+            block = next(iter(part.blocks()))[0] if part.count else part.design.matrix
             x = design(part, slice(0, part.count), block)
             slopes = problem.loss.slope(x @ weights, part.targets)
             answers = slopes * x

@@ -61,7 +61,7 @@ class ManyRuns:
             if anchor is not None:
                 slopes -= self._slopes(block, rows, anchor)
             if clip < math.inf:
-                norms = records.norms[rows, None]
+                norms = records.design.norms[rows, None]
                 clip_slopes(slopes, np.repeat(norms, self.trials, axis=0) if coupled else norms, clip, coupled=coupled)
             if coupled:
                 slopes = slopes.reshape(-1, self.trials, outputs).swapaxes(1, 2).reshape(-1, outputs * self.trials)

@@ -65,14 +65,14 @@ class Moments:
     @classmethod
     def of(cls, problem: Problem) -> Moments:
         """One pass over the records; rows without the intercept's constant."""
-        records, d = problem.records, problem.records.matrix.shape[1]
+        records, d = problem.records, problem.records.design.matrix.shape[1]
         size, bound = records.features, problem.loss.lipschitz / 2
         second, cross = np.zeros((size, size)), np.zeros((size, 1))
         for block, rows in records.blocks():
             targets = records.targets[rows]
             records.add_hessian(second, block, rows, np.ones(len(targets)))
             cross += records.gather(block, rows, targets)
-        radius, c = records.clip, records.intercept
+        radius, c = records.design.clip, records.design.intercept
         mean = second[:d, d] / (c * radius) if c else np.zeros(d)
         target = float(cross[d, 0]) / (c * bound) if c else 0.0
         return cls(second[:d, :d] / radius**2, mean, cross[:d, 0] / (radius * bound), target, float(records.count))
@@ -111,7 +111,7 @@ class StatisticsPlan(Plan):
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """One pass, one release, one solve."""
-        moments, d = Moments.of(problem), problem.records.matrix.shape[1]
+        moments, d = Moments.of(problem), problem.records.design.matrix.shape[1]
         released = add_gaussian(moments.pack(self.weights), self.scale, source)
         noisy = Moments.unpack(released, self.weights, d)
         count = float(problem.records.count) if self.adjacency == "replace-one" else max(noisy.count, 1.0)
@@ -119,9 +119,9 @@ class StatisticsPlan(Plan):
             count = float(problem.records.count)
         slope, constant = solve(noisy, count, self.scale, self.weights, self.strength)
         bound, records = problem.loss.lipschitz / 2, problem.records
-        weights = bound * slope / records.clip
-        if records.intercept:
-            weights = np.append(weights, bound * constant / records.intercept)
+        weights = bound * slope / records.design.clip
+        if records.design.intercept:
+            weights = np.append(weights, bound * constant / records.design.intercept)
         return Solution(weights[:, None])
 
 

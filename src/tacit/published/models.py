@@ -84,7 +84,7 @@ class LinearModel:
 
     def __init__(self, problem: Problem, regularization: float) -> None:
         self.count = problem.records.count
-        self.columns = int(problem.records.matrix.shape[1])
+        self.columns = int(problem.records.design.matrix.shape[1])
         self.labels: Array = problem.records.targets
         self.problem = replace(problem, strength=regularization * self.count)
         self.regularization = regularization

@@ -121,7 +121,7 @@ class Centre:
     def largest_curvature(self) -> float:
         """L: at least the largest eigenvalue of every Hessian, from the rows; at most the public n beta + Lambda."""
         records, smooth = self.problem.records, self.problem.loss.smoothness
-        top = float((records.norms**2).sum())
+        top = float((records.design.norms**2).sum())
         if records.features <= DENSE_SIZE:
             gram = np.zeros((records.features, records.features))
             for block, rows in records.blocks():

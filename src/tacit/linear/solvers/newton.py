@@ -150,10 +150,10 @@ def _hessians(problem: Problem, weights: Array) -> Array:
     packed = np.zeros((weights.shape[1], len(upper)))
     for block, rows in records.blocks():
         z = records.predict(block, rows, weights)
-        thin = bool(sparse.issparse(records.matrix))
+        thin = bool(sparse.issparse(records.design.matrix))
         dense = block.toarray() if thin else block
-        design = np.full((len(z), size), records.intercept)
-        design[:, : dense.shape[1]] = dense * records.scales[rows, None]
+        design = np.full((len(z), size), records.design.intercept)
+        design[:, : dense.shape[1]] = dense * records.design.scales[rows, None]
         curves = problem.loss.curve(z, records.targets[rows], np.ones_like(z))
         packed += curves.T @ (design[:, upper] * design[:, lower])
     hessians = np.empty((len(packed), size, size))
