@@ -80,9 +80,12 @@ def test_replay_passes_sound_methods(adjacency):
             assert replay(it, pair, adjacency) == []
 
 
-def test_replay_finds_a_sensitivity_that_is_too_small():
+@pytest.mark.parametrize("twin", twins.REPLAYED, ids=lambda twin: twin.name)
+def test_replay_passes_the_sound_and_finds_the_broken_twin(twin):
     claim = Budget(1.0, 1e-5)
-    sound = planned("output", claim, loss="huber-hinge", records=16, features=2, regularization=0.1)
-    facts = sound.problem(library("replace-one")[0].first).facts
-    wrong = replace(sound, plan=twins.half_output(facts, claim), name="half")
-    assert any("declared" in word for pair in library("replace-one") for word in replay(wrong, pair, "replace-one"))
+    pairs = library("replace-one", targets=twin.loss.targets)
+    base = planned("output", claim, loss=twin.loss, records=16, features=2)
+    facts = base.problem(pairs[0].first).facts
+    sound, broken = (replace(base, plan=make(facts, claim), name="twin") for make in (twin.sound, twin.broken))
+    assert [word for pair in pairs for word in replay(sound, pair, "replace-one")] == []
+    assert any(replay(broken, pair, "replace-one") for pair in pairs)

@@ -1,11 +1,13 @@
 """Deliberately broken mechanisms, one for each mistake that a real library made. Each must be caught."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics
+from tacit.linear.losses import HuberHinge, Logistic, Squared
+from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics, Svrg
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Poisson
 from tacit.privacy.calibrate import smallest_scale
@@ -198,3 +200,37 @@ def kifer_like_objective(facts, budget):
 
 def gaussian_event(norm, scale):
     return (Gaussian(Sensitivity.of_record(norm), scale),)
+
+
+def plain_anchor(facts, budget):
+    """DP-SVRG whose anchor passes the door by no release."""
+    return PlainAnchorPlan(Svrg(rounds=2, inner=3, rate=0.3).calibrate(budget, facts, None, "proven"))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A sound mechanism and a broken plan that replay on replaced records tells from it, by a sentence with ``word``.
+
+    ``broken`` makes the plan from facts and a budget, as the mechanism's ``calibrate`` does from these and
+    ``regularization``.
+    """
+
+    name: str
+    mechanism: object
+    broken: Callable
+    loss: object
+    word: str = "declared"
+    regularization: float | None = None
+
+    def sound(self, facts, budget):
+        """The plan without the mistake."""
+        return self.mechanism.calibrate(budget, facts, self.regularization, "proven")
+
+
+REPLAYED = [
+    Mistake("half the sensitivity", Output(), half_output, HuberHinge(), regularization=0.1),
+    Mistake("the sum is clipped", GradientPerturbation(clip=0.25, steps=5), batch_mean, Logistic()),
+    Mistake("statistics of add-remove", SufficientStatistics(), one_sided_statistics, Squared()),
+    Mistake("a plain anchor", Svrg(rounds=2, inner=3, rate=0.3), plain_anchor, Logistic(), word="without noise"),
+]
+"""A new mechanism's twin is one row: the tests' own replay and the auditor's must both find it."""
