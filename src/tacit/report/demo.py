@@ -119,13 +119,17 @@ def _diabetes() -> Task:
 
 
 TASKS: dict[str, Callable[[], Task]] = {"breast-cancer": _breast_cancer, "digits": _digits, "diabetes": _diabetes}
-_CLASSIFIERS = (
-    "auto",
-    *(name for name, method in METHODS.items() if {"logistic", "softmax"} <= set(method.losses)),
-)
+
+
+def _takers(loss: str) -> tuple[str, ...]:
+    """The default, and every method of a curator who holds the records that takes this loss."""
+    central = (name for name, method in METHODS.items() if method.mechanism.site != "input" and loss in method.losses)
+    return ("auto", *central)
+
+
 _ADMITTED = {
-    "breast-cancer": _CLASSIFIERS,
-    "digits": _CLASSIFIERS,
+    "breast-cancer": _takers("logistic"),
+    "digits": _takers("softmax"),
     "diabetes": ("auto", "statistics", "objective", "gradient", "output"),
 }
 
