@@ -1,5 +1,8 @@
 """What decides about one record is the same to the last bit whatever the other records are, and however they lie."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
-from tacit.linear.problem import Problem, Records, block_rows
+from tacit.linear.problem import Problem, Records, block_rows, hessian_slack
 
 WIDTHS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 1000, 4097, 8191, 8192, 8193, 9000]
 FORMS = {
@@ -82,3 +85,34 @@ def test_charges_do_not_depend_on_the_last_block(d, loss, form, rng):
         keep = np.delete(np.arange(n), gone)
         np.testing.assert_array_equal(charges(keep), whole[keep])
     assert charges(np.array([n - 1]))[0] == whole[n - 1]
+
+
+def at_the_jump(loss, d, n, rng):
+    """n equal rows, and weights with which their score is exactly where the curvature jumps."""
+    X, jump = np.repeat(rng.normal(size=(1, d)) / (2 * np.sqrt(d)), n, axis=0), 1.0 - loss.smoothing
+    problem, one, weights = Problem(Records.build(X, np.ones(n), 1.0, 0.5), loss), slice(0, 1), np.zeros((d + 1, 1))
+    while problem.records.predict_alone(problem.records.design.block(one), one, weights)[0, 0] != jump:
+        weights = rng.normal(size=(d + 1, 1))
+        weights[-1] = 0.0
+        weights[-1] = 2 * (jump - problem.records.predict_alone(problem.records.design.block(one), one, weights)[0, 0])
+    return problem, weights
+
+
+@pytest.mark.parametrize("d", [3, 8, 33, 200])
+def test_curvatures_at_a_jump_do_not_depend_on_the_company(d, rng):
+    """An ulp would count a row or not, and a matrix product rounds rows at the end of a block in another way."""
+    for n, _ in itertools.product((17, 1000, 3000), range(5)):
+        problem, weights = at_the_jump(HuberHinge(), d, n, rng)
+        whole = problem.hessian_alone(weights)
+        for gone in (1, 2, 5, 7):
+            fewer = replace(problem, records=problem.records.take(np.arange(gone, n)))
+            moved = np.linalg.norm(whole - fewer.hessian_alone(weights))
+            assert moved <= gone * problem.facts.curvature * (1 + hessian_slack(problem.facts))
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.parametrize("loss", [Logistic(), Squared(), HuberHinge(0.1)], ids=str)
+def test_the_sum_of_lone_hessians_is_the_hessian(loss, form, rng):
+    records = Records.build(FORMS[form](rows_like(rng, 500, 6)), rng.choice([-1.0, 1.0], 500), 1.0, 0.5)
+    problem, weights = Problem(records, loss), rng.normal(size=(7, 1))
+    np.testing.assert_allclose(problem.hessian_alone(weights), problem.gradient_and_hessian(weights)[1], atol=1e-10)

@@ -47,6 +47,17 @@ def rounding_slack(facts: Facts, reach: float = 0.0, clip: float | None = None) 
     return 2.0 * (n + 1) * (sums + _score_error(facts, clip) * (1 + facts.radius * reach)) * 2.0**-53
 
 
+def hessian_slack(facts: Facts) -> float:
+    """As :func:`rounding_slack`, of :meth:`Problem.hessian_alone`, relative to ``beta R^2``.
+
+    Each record's curvature is a function of the record and the weights, so scores may round as they like. A term has
+    (d + 128) u: d for the row's squared norm, 3 for either factor sqrt(c) x and 1 for their product, 32 for a curvature
+    by the mathematical library, and the rest for scaling it. Sums of |terms| have a norm of at most (n + 1) beta R^2.
+    """
+    n, m = facts.records, min(facts.records, block_rows(facts.features))
+    return 2.0 * (n + 1) * (facts.features + m + n / m + 128) * 2.0**-53
+
+
 def _score_error(facts: Facts, clip: float | None) -> float:
     """What a rounded score changes in one term, in u times ``clip``, for absolute scores of one."""
     clip = facts.radius * facts.loss.lipschitz if clip is None else clip
@@ -305,6 +316,20 @@ class Problem:
             slope_sum += self.linear
         curve_sum[np.diag_indices(size)] += self.strength
         return slope_sum, curve_sum
+
+    def hessian_alone(self, weights: Array) -> Array:
+        """``sum_i c_i x_i x_i^T`` of one scalar model with the loss's curvatures c_i, cut to [0, beta]; no regulariser.
+
+        Guarantee: a record's part has a Frobenius norm of at most ``beta R^2`` and is the same whatever the other
+        records are: curvatures jump (at the ends of a hinge's corner), and where a score rounds differently in other
+        company, one record would move those of many. :func:`hessian_slack` covers the arithmetic.
+        """
+        total = np.zeros((self.records.features, self.records.features))
+        for block, rows in self.records.blocks():
+            z = self.records.predict_alone(block, rows, weights)
+            curves = self.loss.curve(z, self.records.targets[rows], np.ones_like(z))[:, 0]
+            self.records.add_hessian(total, block, rows, np.clip(curves, 0.0, self.loss.smoothness))
+        return total
 
     def hessian_times(self, weights: Array, direction: Array) -> Array:
         """Hessian times a direction, without forming the Hessian."""
