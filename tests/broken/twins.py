@@ -9,6 +9,7 @@ import numpy as np
 from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics, Svrg
 from tacit.mechanisms.base import Plan
+from tacit.mechanisms.newton_steps import NoisyNewton
 from tacit.mechanisms.samplers import Poisson
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity
@@ -207,6 +208,15 @@ def plain_anchor(facts, budget):
     return PlainAnchorPlan(Svrg(rounds=2, inner=3, rate=0.3).calibrate(budget, facts, None, "proven"))
 
 
+def newton_without_hessian(facts, budget):
+    """Newton steps priced as if the gradient alone were released."""
+    plan = NoisyNewton().calibrate(budget, facts, None, "proven")
+    (event,) = plan.events
+    alone = Sensitivity.of_record(plan.clip)
+    scale = plan.scale * alone.replace_one / event.sensitivity.replace_one
+    return replace(plan, scale=scale, events=(replace(event, sensitivity=alone, scale=scale),))
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A sound mechanism and a broken plan that replay on replaced records tells from it, by a sentence with ``word``.
@@ -232,5 +242,6 @@ REPLAYED = [
     Mistake("the sum is clipped", GradientPerturbation(clip=0.25, steps=5), batch_mean, Logistic()),
     Mistake("statistics of add-remove", SufficientStatistics(), one_sided_statistics, Squared()),
     Mistake("a plain anchor", Svrg(rounds=2, inner=3, rate=0.3), plain_anchor, Logistic(), word="without noise"),
+    Mistake("a Hessian for nothing", NoisyNewton(), newton_without_hessian, Logistic()),
 ]
 """A new mechanism's twin is one row: the tests' own replay and the auditor's must both find it."""

@@ -208,6 +208,15 @@ THEOREMS: dict[str, Theorem] = {
         ("gradient", "ls-gradient", "GradientPerturbation"),
         published=("GradientPerturbation",),
     ),
+    "newton": Theorem(
+        "T Gaussian releases of a clipped gradient sum and a weighted Hessian sum together, whose joint sensitivity is "
+        "proven on the page for both adjacencies, are sqrt(T) sensitivity/scale-GDP.",
+        "Dong, Roth & Su 2022, Corollary 3.3; Avella-Medina, Bradshaw & Loh 2023; our joint sensitivity",
+        "proven",
+        "newton",
+        ((STEPS,),),
+        ("newton", "NoisyNewton"),
+    ),
     "sampled-gradient": Theorem(
         "Noisy sums over Poisson samples, composed by privacy loss distributions.",
         "Abadi et al. 2016; Koskela, Jälkö & Honkela 2020; Doroshenko et al. 2022",
