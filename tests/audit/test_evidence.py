@@ -237,8 +237,8 @@ def test_the_constants_are_those_of_the_losses():
 def test_neighbours_differ_in_the_features_of_one_record(pair):
     first, second = pair(40, 1.0).records, pair(40, -1.0).records
     assert np.array_equal(first.targets, second.targets)
-    assert np.flatnonzero((first.matrix != second.matrix).any(axis=1)).tolist() == [39]
-    assert np.linalg.norm(first.matrix, axis=1).max() <= 1
+    assert np.flatnonzero((first.design.matrix != second.design.matrix).any(axis=1)).tolist() == [39]
+    assert np.linalg.norm(first.design.matrix, axis=1).max() <= 1
 
 
 def test_iterates_stay_in_the_parameter_space():

@@ -255,8 +255,8 @@ def test_the_proven_descent_takes_over_where_the_others_stop(loss, thin, rng, mo
     plain = random_problem(loss, rng, n=90, d=5)
     if thin:
         rows = plain.records
-        matrix = sparse.csr_array(rows.matrix * rows.scales[:, None])
-        plain = replace(plain, records=Records.build(matrix, rows.targets, rows.clip, rows.intercept))
+        matrix = sparse.csr_array(rows.design.matrix * rows.design.scales[:, None])
+        plain = replace(plain, records=Records.build(matrix, rows.targets, rows.design.clip, rows.design.intercept))
     strong = 90 * plain.facts.curvature / 1e4
     full = replace(plain, strength=strong, linear=random_weights(plain, rng, 3.0))
     slack = solver_slack(plain.facts, strong, float(np.linalg.norm(full.linear)))
