@@ -24,8 +24,8 @@ REGRESSORS = [kind for kind in ESTIMATORS if kind not in CLASSIFIERS]
 
 
 def loss_of(kind, classes=2):
-    """The name of the loss that an estimator minimises."""
-    return (kind()._loss(classes) if kind in CLASSIFIERS else kind()._loss()).name
+    """The loss that an estimator minimises."""
+    return kind()._loss(classes) if kind in CLASSIFIERS else kind()._loss()
 
 
 def label(value):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from instances import CLASSIFIERS, ESTIMATORS, REGRESSORS, loss_of
 from oracles import CENTRAL
 from scipy import sparse
 from sklearn.base import clone
@@ -22,15 +23,13 @@ from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError,
 from tacit.mechanisms import METHODS, Output
 
 pytestmark = pytest.mark.filterwarnings("ignore:No target_bound was given")
-CLASSIFIERS = [LogisticRegression, LinearSVC]
-ESTIMATORS = [*CLASSIFIERS, LinearRegression]
 SAMPLED = ("dp-sgd", "dp-sgd-subset", "dp-lssgd", "bassily-2014", "dp-svrg")
 """Methods whose price takes seconds; contracts/ runs them."""
 
 
 @parametrize_with_checks(
-    [LogisticRegression(epsilon=10.0, random_state=0), LinearSVC(epsilon=10.0, random_state=0),
-     LinearRegression(epsilon=10.0, random_state=0, target_bound=4.0), LinearRegression(epsilon=10.0, random_state=0)],
+    [*(kind(epsilon=10.0, random_state=0) for kind in ESTIMATORS),
+     *(kind(epsilon=10.0, random_state=0, target_bound=4.0) for kind in REGRESSORS)],
 )  # fmt: skip
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -44,7 +43,7 @@ def table(rng, n=300, d=4, classes=2):
 
 def data_for(kind, rng, **options):
     X, y = table(rng, **options)
-    return X, (np.tanh(X[:, 0]) if kind is LinearRegression else y)
+    return X, (0.5 + 0.5 * np.tanh(X[:, 0]) if kind in REGRESSORS else y)
 
 
 # --- learning and forms of input ------------------------------------------------------------------------------------
@@ -74,7 +73,7 @@ def test_dense_sparse_frames_and_lists_agree(kind, rng):
         model = kind(random_state=3).fit(form, targets)
         np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6, atol=1e-9, err_msg=name)
         np.testing.assert_allclose(model.intercept_, plain.intercept_, rtol=1e-6, atol=1e-9)
-        if kind is LinearRegression:
+        if kind in REGRESSORS:
             np.testing.assert_allclose(model.predict(form), plain.predict(X), rtol=1e-6, atol=1e-9)
         else:
             assert (model.predict(form) == plain.predict(X)).mean() > 0.99
@@ -125,7 +124,7 @@ def test_a_declared_class_may_be_absent(rng):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_records(kind, n, rng):
     X, y = rng.normal(size=(n, 3)), np.arange(n) % 2
-    options = {} if kind is LinearRegression else {"classes": [0, 1]}
+    options = {} if kind in REGRESSORS else {"classes": [0, 1]}
     model = kind(random_state=0, **options).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert model.guarantee_.verify() <= 1.0
@@ -135,10 +134,9 @@ def test_few_records(kind, n, rng):
 @pytest.mark.parametrize("kind", ESTIMATORS)
 @pytest.mark.parametrize("method", [m for m in CENTRAL if m not in SAMPLED])
 def test_one_record_and_one_feature_with_every_method(kind, method):
-    losses = {LogisticRegression: "logistic", LinearSVC: "huber-hinge", LinearRegression: "squared"}
-    if losses[kind] not in METHODS[method].losses:
+    if loss_of(kind).name not in METHODS[method].losses:
         pytest.skip("not for this loss")
-    options = {} if kind is LinearRegression else {"classes": [0, 1]}
+    options = {} if kind in REGRESSORS else {"classes": [0, 1]}
     model = kind(epsilon=0.3, method=method, random_state=0, **options).fit([[2.0]], [1])
     assert np.isfinite(model.coef_).all()
     assert model.guarantee_.verify() <= 0.3 * (1 + 1e-9)  # epsilon is computed to 1e-10, rounded up
@@ -298,7 +296,8 @@ def test_bad_labels(kind, rng):
         assert not hasattr(model, "guarantee_")
 
 
-def test_bad_targets(rng):
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_bad_targets(kind, rng):
     X, _ = table(rng, n=40)
     y = rng.normal(size=40)
     cases = [
@@ -306,14 +305,14 @@ def test_bad_targets(rng):
         (np.array([f"x{SECRET}"] * 40), "numbers as targets"), (np.tile(y[:, None], (1, 2)), "1d|shape"),
     ]  # fmt: skip
     for targets, word in cases:
-        model = LinearRegression()
+        model = kind()
         with pytest.raises(ValueError, match=word) as caught:
             model.fit(X, targets)
         assert SECRET not in str(caught.value)
         assert not hasattr(model, "guarantee_")
     for bound in (0.0, -1.0, math.inf, math.nan, (1, 1), (2, 1), (0, math.inf), (1, 2, 3)):
         with pytest.raises(ValueError, match="target_bound"):
-            LinearRegression(target_bound=bound).fit(X, y)
+            kind(target_bound=bound).fit(X, y)
 
 
 def test_needs_that_are_not_met(rng):
@@ -373,7 +372,7 @@ def test_a_refit_forgets_what_another_method_left():
     assert not hasattr(model, "perturbed_data_")
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression, LinearSVC, LinearRegression])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_fit_that_is_interrupted_leaves_no_model_with_another_fits_guarantee(estimator, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
@@ -392,18 +391,19 @@ def test_a_fit_that_is_interrupted_leaves_no_model_with_another_fits_guarantee(e
 
 
 @pytest.mark.filterwarnings("always:No target_bound was given")
-def test_a_missing_target_bound_is_said(rng):
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_a_missing_target_bound_is_said(kind, rng):
     """The sentence is the same whatever the targets are: it depends on no record."""
-    X, y = data_for(LinearRegression, rng)
+    X, y = data_for(kind, rng)
     said = []
     for targets in (y, 1e6 * y):
-        with pytest.warns(UserWarning, match=r"cut to \[-1, 1\]") as caught:
-            model = LinearRegression(random_state=0).fit(X, targets)
+        with pytest.warns(UserWarning, match=r"cut to \[-?\d, 1\]") as caught:
+            model = kind(random_state=0).fit(X, targets)
         said.append(str(caught[0].message))
         assert caught[0].filename == __file__
     assert said[0] == said[1]
-    assert "targets clipped to [-1, 1]" in model.guarantee_.assumptions
-    same = LinearRegression(random_state=0, target_bound=1.0)
+    assert any(text.startswith("targets clipped to [") for text in model.guarantee_.assumptions)
+    same = kind(random_state=0, target_bound=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same.fit(X, 1e6 * y)
