@@ -10,6 +10,8 @@ from tacit.checks import check
 from tacit.linear.losses.base import Scalar, cut_change
 from tacit.types import Array, Targets
 
+__all__ = ["Squared"]
+
 
 @dataclass(frozen=True)
 class Squared(Scalar):
