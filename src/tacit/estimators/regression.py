@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -18,8 +18,7 @@ from tacit.types import Array, Loss
 __all__ = ["LinearRegression"]
 
 _UNBOUNDED = (
-    "No target_bound was given: targets are cut to [-1, 1]. Give target_bound= a number B for targets in [-B, B], or "
-    "a pair (lower, upper): public bounds, not taken from y."
+    "No target_bound was given: targets are cut to [{low:g}, {high:g}]. Give target_bound= {bound}, not from y."
 )
 
 
@@ -37,15 +36,17 @@ def _numbers(y: Any) -> Array:
 
 @dataclass(eq=False, repr=False)
 class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
-    """Targets in a declared range, scaled to [-1, 1] for training."""
+    """Targets in a declared range, scaled to the range that the loss takes."""
 
     _: KW_ONLY
     target_bound: float | tuple[float, float] | None = None
+    _bound_words: ClassVar[str] = "a public number B for targets in [-B, B], or a pair (lower, upper)"
 
     def _loss(self) -> Loss:
         raise NotImplementedError
 
     def _range(self) -> tuple[float, float]:
+        """The declared range of the targets."""
         pair = np.asarray(1.0 if self.target_bound is None else self.target_bound, dtype=np.float64).ravel()
         low, high = (-pair[0], pair[0]) if pair.size == 1 else (pair[0], pair[-1])
         check(
@@ -55,29 +56,32 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         check_range(f"target_bound={self.target_bound!r}", low, high)
         return float(low), float(high)
 
+    def _units(self) -> tuple[float, float]:
+        """What targets are measured from, and in: the middle of their range, and half of it."""
+        low, high = self._range()
+        return 0.5 * (low + high), 0.5 * (high - low)
+
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately on targets clipped to the declared range."""
         low, high = self._range()
         if self.target_bound is None:
-            warnings.warn(_UNBOUNDED, stacklevel=2)
+            warnings.warn(_UNBOUNDED.format(low=low, high=high, bound=self._bound_words), stacklevel=2)
+        (origin, unit), loss = self._units(), self._loss()
         X, y = self._records(X, y)
-        centre, half = 0.5 * (low + high), 0.5 * (high - low)
         targets = np.clip(_numbers(y), low, high)
-        targets -= centre
-        targets /= half
-        np.clip(targets, -1.0, 1.0, out=targets)  # the centre was rounded
-        self._train(X, targets, self._loss(), 1, (f"targets clipped to [{low:g}, {high:g}]",))
+        targets -= origin
+        targets /= unit
+        np.clip(targets, *loss.targets, out=targets)  # the origin was rounded
+        self._train(X, targets, loss, 1, (f"targets clipped to [{low:g}, {high:g}]",))
         return self
 
     def _unscaled(self, coefficients: Array, offset: Array) -> tuple[Any, Any]:
-        low, high = self._range()
-        centre, half = 0.5 * (low + high), 0.5 * (high - low)
-        return half * coefficients[0], centre + half * float(offset[0])
+        origin, unit = self._units()
+        return unit * coefficients[0], origin + unit * float(offset[0])
 
     def predict(self, X: Any) -> Array:
         """Predictions, within the declared range."""
-        low, high = self._range()
-        return np.asarray(np.clip(self._scores(X), low, high))
+        return np.asarray(np.clip(self._scores(X), *self._range()))
 
 
 @dataclass(eq=False, repr=False)
