@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from tacit.checks import check, check_range
+from tacit.checks import check, check_positive, check_range, check_real
 from tacit.estimators.base import PrivateLinear
-from tacit.linear.losses import Squared
+from tacit.linear.losses import PoissonLoss, Squared
 from tacit.types import Array, Loss
 
-__all__ = ["LinearRegression"]
+__all__ = ["LinearRegression", "PoissonRegressor"]
 
 _UNBOUNDED = (
     "No target_bound was given: targets are cut to [{low:g}, {high:g}]. Give target_bound= {bound}, not from y."
@@ -98,3 +98,57 @@ class LinearRegression(PrivateRegressor):
 
     def _loss(self) -> Loss:
         return Squared(1.0)
+
+
+@dataclass(eq=False, repr=False)
+class PoissonRegressor(PrivateRegressor):
+    """Differentially private Poisson regression: counts whose mean is the exponential of a linear score.
+
+    ``target_bound`` is B for counts in [0, B]: public, declared; counts outside are cut to it and no mean above it is
+    predicted. None is 1, with a warning. ``typical`` is a public guess of a usual count, not the mean of y: the model
+    starts there. None is B / 10: an intercept as long as the rules expect a weight vector to be (5, times the constant
+    0.5 of its coordinate) then reaches the bound, and as far down, a hundredth of it. ``coef_`` and ``intercept_`` are
+    those of the logarithm of the mean. Other parameters as in :class:`LogisticRegression`.
+    """
+
+    _: KW_ONLY
+    typical: float | None = None
+    _bound_words: ClassVar[str] = "a public number B for counts in [0, B]"
+
+    def _range(self) -> tuple[float, float]:
+        bound = check_real("target_bound", 1.0 if self.target_bound is None else self.target_bound)
+        high = check_positive("target_bound", bound)
+        check_range(f"target_bound={self.target_bound!r}", 0.0, high)
+        return 0.0, high
+
+    def _units(self) -> tuple[float, float]:
+        return self._range()
+
+    def _typical(self) -> float:
+        _, high = self._range()
+        count = 0.1 * high if self.typical is None else check_positive("typical", check_real("typical", self.typical))
+        check(count <= high, f"Expected typical={self.typical} to be at most target_bound={high:g}.")
+        return count
+
+    def _loss(self) -> Loss:
+        _, high = self._range()
+        return PoissonLoss(self._typical() / high)
+
+    def _unscaled(self, coefficients: Array, offset: Array) -> tuple[Any, Any]:
+        return coefficients[0], math.log(self._typical()) + float(offset[0])
+
+    def predict(self, X: Any) -> Array:
+        """Mean counts, above 0 and at most the bound."""
+        _, high = self._range()
+        return np.asarray(np.minimum(np.exp(np.clip(self._scores(X), -700.0, math.log(high))), high))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D^2, the part of the Poisson deviance of y that is explained, as scikit-learn's PoissonRegressor."""
+        from sklearn.metrics import d2_tweedie_score  # brings much along, which other commands should not wait for
+
+        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only, tags.regressor_tags.poor_score = True, True  # D^2 of counts beyond the bound
+        return tags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from tacit.checks import check
 from tacit.linear.losses.base import Scalar, cut_change
 from tacit.types import Array, Targets
 
-__all__ = ["Squared"]
+__all__ = ["PoissonLoss", "Squared"]
 
 
 @dataclass(frozen=True)
@@ -68,5 +69,62 @@ class Squared(Scalar):
         return cut_change(z, u, -self.bound, self.bound)
 
 
-LOSSES = (Squared(),)
+@dataclass(frozen=True)
+class PoissonLoss(Scalar):
+    """``m - t log m`` for counts t and their mean ``m = start e^z``, both as parts of a declared bound B: t in [0, 1].
+
+    It is Poisson's negative log-likelihood ``e^s - y s`` of y = B t and s = log(B m), divided by B, plus t log B, which
+    no weight can change. A mean above the bound is never needed: from m = 1 on the loss is continued by its tangent.
+    With v = z + log(start) the slope is ``min(e^v, 1) - t``: within [-t, 1 - t], so within [-1, 1]; the curvature is
+    e^v <= 1 below v = 0 and 0 above, where it jumps: there is no bound on a third derivative. No loss is negative: m
+    and -t log m are not while m <= 1, and beyond it is ``1 + (1 - t) v``. ``start`` is the mean that the score 0 stands
+    for; no constant but ``at_zero`` depends on it.
+    """
+
+    start: float = 0.1
+    name: str = "poisson"
+    geometry: str = "two-sided"
+    targets: Targets = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check(0 < self.start <= 1, f"Expected 0 < start={self.start} <= 1.")
+
+    @property
+    def lipschitz(self) -> float:
+        """|min(m, 1) - t| <= 1."""
+        return 1.0
+
+    @property
+    def at_zero(self) -> float:
+        """start - log(start), for t = 1."""
+        return self.start - math.log(self.start)
+
+    @property
+    def smoothness(self) -> float:
+        """m <= 1."""
+        return 1.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Loss of each prediction."""
+        v = z + math.log(self.start)
+        inside = np.minimum(v, 0.0)
+        return np.asarray(np.exp(inside) - y * inside + (1.0 - y) * (v - inside))
+
+    def slope(self, z: Array, y: Array) -> Array:
+        """First derivative in z."""
+        return np.asarray(np.exp(np.minimum(z + math.log(self.start), 0.0)) - y)
+
+    def curve(self, z: Array, y: Array, u: Array) -> Array:
+        """Second derivative times u."""
+        v = z + math.log(self.start)
+        return np.asarray(np.where(v <= 0.0, np.exp(np.minimum(v, 0.0)), 0.0) * u)
+
+    def change(self, z: Array, y: Array, u: Array) -> Array:
+        """With r the step of v = min(v, 0) and h the higher of its ends: ``sign(r) e^h (1 - e^-|r|)``, for any u."""
+        v = z + math.log(self.start)
+        step, highest = cut_change(v, u, -math.inf, 0.0), np.minimum(np.maximum(v, v + u), 0.0)
+        return np.asarray(np.sign(step) * np.exp(highest) * -np.expm1(-np.abs(step)))
+
+
+LOSSES = (Squared(), PoissonLoss())
 """One of each kind, as methods and contract tests take them."""
