@@ -12,10 +12,10 @@ from sklearn.base import RegressorMixin
 
 from tacit.checks import check, check_positive, check_range, check_real
 from tacit.estimators.base import PrivateLinear
-from tacit.linear.losses import PoissonLoss, Squared
+from tacit.linear.losses import Pinball, PoissonLoss, Squared
 from tacit.types import Array, Loss
 
-__all__ = ["LinearRegression", "PoissonRegressor"]
+__all__ = ["LinearRegression", "PoissonRegressor", "QuantileRegressor"]
 
 _UNBOUNDED = (
     "No target_bound was given: targets are cut to [{low:g}, {high:g}]. Give target_bound= {bound}, not from y."
@@ -152,3 +152,21 @@ class PoissonRegressor(PrivateRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only, tags.regressor_tags.poor_score = True, True  # D^2 of counts beyond the bound
         return tags
+
+
+@dataclass(eq=False, repr=False)
+class QuantileRegressor(PrivateRegressor):
+    """Differentially private quantile regression: the ``quantile`` of the target, the median by default.
+
+    ``target_bound`` as in :class:`LinearRegression`. ``smoothing`` is the half-width h over which the corner of the
+    pinball loss is rounded, in halves of the range: a prediction without regularisation is a quantile to within h times
+    half the range, and its pinball loss is above the least by at most a quarter of that. A smaller h needs a stronger
+    regulariser. Other parameters as in :class:`LogisticRegression`.
+    """
+
+    _: KW_ONLY
+    quantile: float = 0.5
+    smoothing: float = 0.05
+
+    def _loss(self) -> Loss:
+        return Pinball(check_real("quantile", self.quantile), check_positive("smoothing", self.smoothing))
