@@ -6,13 +6,14 @@ from oracles import problem_of
 from tacit import estimators
 from tacit.estimators.classification import PrivateClassifier
 from tacit.linear import losses
-from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit.linear.losses import HuberHinge, Logistic, Pinball, PoissonLoss, Softmax, Squared
 
 MAIN_LOSSES = list(losses.LOSSES)
 """One of each kind, for what is slow."""
 
 LOSSES = [
     *MAIN_LOSSES, Logistic(margin=2.0), HuberHinge(0.01), Squared(3.0), Softmax(2), Softmax(7, margin=1.0),
+    PoissonLoss(1.0), PoissonLoss(1e-6), Pinball(0.5, 2.0), Pinball(0.01, 0.01),
 ]  # fmt: skip
 """Every loss, with settings at both ends."""
 
@@ -30,7 +31,7 @@ def loss_of(kind, classes=2):
 
 def label(value):
     """Short test ids."""
-    extra = [getattr(value, name, None) for name in ("margin", "smoothing", "bound", "classes")]
+    extra = [getattr(value, name, None) for name in ("margin", "quantile", "smoothing", "bound", "start", "classes")]
     return "-".join([value.name, *(f"{x:g}" for x in extra if x)])
 
 

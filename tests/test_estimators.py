@@ -11,15 +11,25 @@ import pytest
 from instances import CLASSIFIERS, ESTIMATORS, REGRESSORS, loss_of
 from oracles import CENTRAL
 from scipy import sparse
+from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tacit.mechanisms.gradient
-from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, spent
+from tacit import (
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PoissonRegressor,
+    PrivacyError,
+    QuantileRegressor,
+    spent,
+)
 from tacit.mechanisms import METHODS, Output
 
 pytestmark = pytest.mark.filterwarnings("ignore:No target_bound was given")
@@ -152,6 +162,60 @@ def test_regression_range(rng):
     assert np.abs(clipped.predict(X) - model.predict(X)).max() < 5
     moved = LinearRegression(epsilon=5.0, target_bound=(105, 115), random_state=0).fit(X, y + 100)
     np.testing.assert_allclose(moved.predict(X), model.predict(X) + 100, atol=1e-6)
+
+
+def counted(rng, n=20_000):
+    X = rng.uniform(-1, 1, size=(n, 3)) / math.sqrt(3)
+    return X, rng.poisson(4.0 * np.exp(2 * X[:, 0] - X[:, 1]))
+
+
+def test_counts_are_learned_as_without_privacy(rng):
+    """Coefficients are those of the logarithm of the mean, the score is scikit-learn's, and no mean is above B."""
+    X, y = counted(rng)
+    model = PoissonRegressor(epsilon=5.0, target_bound=40, random_state=0).fit(X, y)
+    plain = linear_model.PoissonRegressor(alpha=0.0).fit(X, y)
+    np.testing.assert_allclose([*model.coef_, model.intercept_], [*plain.coef_, plain.intercept_], atol=0.25)
+    assert plain.score(X, y) - 0.01 < model.score(X, y) <= plain.score(X, y)
+    plain.coef_, plain.intercept_ = model.coef_, model.intercept_
+    assert model.score(X, y) == pytest.approx(plain.score(X, y))
+    low = PoissonRegressor(epsilon=5.0, target_bound=2, random_state=0).fit(X, y).predict(X)
+    assert ((low > 0) & (low <= 2)).all()
+
+
+def test_a_typical_count_is_where_counts_start(rng):
+    X, y = counted(rng, n=10)
+    for typical in (0.5, 3.0):
+        model = PoissonRegressor(epsilon=1e-6, delta=1e-6, target_bound=40, typical=typical, random_state=0)
+        assert np.log(model.fit(X, y).predict(X) / typical) == pytest.approx(0, abs=0.5)
+    for wrong in (0.0, -1.0, 41, math.inf, "many", True):
+        with pytest.raises(ValueError, match="typical"):
+            PoissonRegressor(target_bound=40, typical=wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["objective", "gradient"])
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
+def test_that_share_of_targets_is_below_a_quantile(quantile, method, rng):
+    X = rng.uniform(-1, 1, size=(20_000, 2)) / math.sqrt(2)
+    y = 100 + 20 * X[:, 0] + rng.normal(size=len(X)) * 15
+    model = QuantileRegressor(epsilon=5.0, quantile=quantile, target_bound=(50, 200), method=method, random_state=0)
+    assert np.mean(y <= model.fit(X, y).predict(X)) == pytest.approx(quantile, abs=0.03)
+
+
+def test_a_smoothed_quantile_is_within_h_of_a_quantile(rng):
+    """The bound of the docstring, on one column of zeros, so that the intercept is all there is."""
+    y = rng.exponential(0.3, size=5000) - 0.5
+    X, h = np.zeros((len(y), 1)), 0.2
+    for q in (0.1, 0.9):
+        model = QuantileRegressor(np.inf, quantile=q, target_bound=1.0, smoothing=h, regularization=1e-6)
+        found = model.fit(X, y).intercept_
+        assert abs(found - np.quantile(np.clip(y, -1, 1), q)) <= h
+        assert (
+            mean_pinball_loss(y, np.full(len(y), found), alpha=q)
+            <= mean_pinball_loss(y, np.full(len(y), np.quantile(y, q)), alpha=q) + h / 4
+        )
+    for wrong in (0.0, 1.0, -0.5, math.nan, "half"):
+        with pytest.raises(ValueError, match="quantile"):
+            QuantileRegressor(quantile=wrong).fit(X, y)
 
 
 def test_rows_are_clipped_the_same_way_in_prediction(rng):
