@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from tacit import __version__
-from tacit.linear.losses import Logistic, Squared
+from tacit.linear.losses import LOSSES, Logistic, Squared
 from tacit.mechanisms import METHODS
 from tacit.privacy.theorems import THEOREMS
 from tacit.report import catalogue as survey
@@ -48,7 +48,7 @@ def methods_table():
     lines = ["| name | paper | noise in | losses | adjacency | status | theorem |", "| --- " * 7 + "|"]
     for method in METHODS.values():
         known, key = survey.entry(method), theorem_of(method)
-        losses = "all" if len(method.losses) >= 4 else ", ".join(method.losses)
+        losses = "all" if len(method.losses) == len(LOSSES) else ", ".join(method.losses)
         page = link(key)
         adjacency = "both" if known.both else "replace-one"
         cells = [f"`{method.name}`", method.paper, method.mechanism.site, losses, adjacency, known.status, page]

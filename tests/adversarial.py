@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from tacit.linear import losses
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.certain import least_strength, solver_slack
 from tacit.privacy.noise import longest
 
 LOSSES = [
-    Logistic(), Logistic(2.0), Logistic(32.0), HuberHinge(0.5), HuberHinge(0.05), HuberHinge(1e-2), HuberHinge(1e-4),
-    HuberHinge(1e-6), Squared(1.0), Squared(1e-3), Squared(50.0), Softmax(2), Softmax(3), Softmax(10), Softmax(4, 32.0),
+    *losses.LOSSES, Logistic(2.0), Logistic(32.0), HuberHinge(0.05), HuberHinge(1e-2), HuberHinge(1e-4),
+    HuberHinge(1e-6), Squared(1e-3), Squared(50.0), Softmax(2), Softmax(10), Softmax(4, 32.0),
 ]  # fmt: skip
 ROWS = (
     "plain", "clusters", "duplicates", "separable", "collinear", "uneven", "tiny", "huge", "alike", "odd", "sparse",
@@ -60,7 +61,10 @@ def targets_of(loss, x, columns, rng):
     if loss.coupled:
         return np.where(wrong, rng.integers(0, loss.classes, size=(len(x), 1)), score.argmax(axis=1)[:, None]) * 1.0
     signs = np.where(score >= 0, 1.0, -1.0) * np.where(wrong, -1.0, 1.0)
-    return signs * loss.bound * rng.choice([1.0, rng.random()]) if loss.name == "squared" else signs
+    if loss.targets == "signs":
+        return signs
+    low, high = loss.targets
+    return 0.5 * (low + high) + 0.5 * (high - low) * signs * rng.choice([1.0, rng.random()])
 
 
 def case(number):

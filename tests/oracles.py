@@ -91,14 +91,16 @@ def objective_delta(loss, here, there, *, strong, scale, epsilons):
     return [float(np.trapezoid(part, unit)) + tails for part in parts]
 
 
-def one_record_pairs(radius, adjacency, regression=False):
+def one_record_pairs(radius, adjacency, targets=(1.0, -1.0)):
     """Adversarial neighbours with one feature: (D, D') as (rows, targets), every row within the clip.
 
-    (x, y) and (-x, -y) have the same loss, so flipped labels are the negative rows; one true flip stands for all.
+    ``targets`` are two labels, or three numbers of a range, highest first. For labels (x, y) and (-x, -y) have the same
+    loss, so flipped labels are the negative rows; one true flip stands for all.
     """
-    grid = [(radius, 1.0), (-radius, 1.0), (0.3 * radius, 1.0), (0.0, 1.0), (radius, -1.0)]
-    grid += [(radius, 0.0)] if regression else []
-    bases = [[], [(-radius, 1.0), (radius, 1.0)], [(radius, -1.0)] * 4, [(0.5 * radius, 1.0)] * 3]
+    high, *between, low = targets
+    grid = [(radius, high), (-radius, high), (0.3 * radius, high), (0.0, high), (radius, low)]
+    grid += [(radius, y) for y in between] + [(-radius, low) for _ in between]
+    bases = [[], [(-radius, high), (radius, high)], [(radius, low)] * 4, [(0.5 * radius, high)] * 3]
     for base in bases:
         for position, first in enumerate(grid):
             for second in [None] if adjacency == "add-remove" else grid[position + 1 :]:

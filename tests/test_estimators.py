@@ -8,29 +8,38 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from instances import CLASSIFIERS, ESTIMATORS, REGRESSORS, loss_of
 from oracles import CENTRAL
 from scipy import sparse
+from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tacit.mechanisms.gradient
-from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, spent
+from tacit import (
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PoissonRegressor,
+    PrivacyError,
+    QuantileRegressor,
+    spent,
+)
 from tacit.mechanisms import METHODS, Output
 
 pytestmark = pytest.mark.filterwarnings("ignore:No target_bound was given")
-CLASSIFIERS = [LogisticRegression, LinearSVC]
-ESTIMATORS = [*CLASSIFIERS, LinearRegression]
 SAMPLED = ("dp-sgd", "dp-sgd-subset", "dp-lssgd", "bassily-2014", "dp-svrg")
 """Methods whose price takes seconds; contracts/ runs them."""
 
 
 @parametrize_with_checks(
-    [LogisticRegression(epsilon=10.0, random_state=0), LinearSVC(epsilon=10.0, random_state=0),
-     LinearRegression(epsilon=10.0, random_state=0, target_bound=4.0), LinearRegression(epsilon=10.0, random_state=0)],
+    [*(kind(epsilon=10.0, random_state=0) for kind in ESTIMATORS),
+     *(kind(epsilon=10.0, random_state=0, target_bound=4.0) for kind in REGRESSORS)],
 )  # fmt: skip
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -44,7 +53,7 @@ def table(rng, n=300, d=4, classes=2):
 
 def data_for(kind, rng, **options):
     X, y = table(rng, **options)
-    return X, (np.tanh(X[:, 0]) if kind is LinearRegression else y)
+    return X, (0.5 + 0.5 * np.tanh(X[:, 0]) if kind in REGRESSORS else y)
 
 
 # --- learning and forms of input ------------------------------------------------------------------------------------
@@ -74,7 +83,7 @@ def test_dense_sparse_frames_and_lists_agree(kind, rng):
         model = kind(random_state=3).fit(form, targets)
         np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6, atol=1e-9, err_msg=name)
         np.testing.assert_allclose(model.intercept_, plain.intercept_, rtol=1e-6, atol=1e-9)
-        if kind is LinearRegression:
+        if kind in REGRESSORS:
             np.testing.assert_allclose(model.predict(form), plain.predict(X), rtol=1e-6, atol=1e-9)
         else:
             assert (model.predict(form) == plain.predict(X)).mean() > 0.99
@@ -125,7 +134,7 @@ def test_a_declared_class_may_be_absent(rng):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_records(kind, n, rng):
     X, y = rng.normal(size=(n, 3)), np.arange(n) % 2
-    options = {} if kind is LinearRegression else {"classes": [0, 1]}
+    options = {} if kind in REGRESSORS else {"classes": [0, 1]}
     model = kind(random_state=0, **options).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert model.guarantee_.verify() <= 1.0
@@ -135,10 +144,9 @@ def test_few_records(kind, n, rng):
 @pytest.mark.parametrize("kind", ESTIMATORS)
 @pytest.mark.parametrize("method", [m for m in CENTRAL if m not in SAMPLED])
 def test_one_record_and_one_feature_with_every_method(kind, method):
-    losses = {LogisticRegression: "logistic", LinearSVC: "huber-hinge", LinearRegression: "squared"}
-    if losses[kind] not in METHODS[method].losses:
+    if loss_of(kind).name not in METHODS[method].losses:
         pytest.skip("not for this loss")
-    options = {} if kind is LinearRegression else {"classes": [0, 1]}
+    options = {} if kind in REGRESSORS else {"classes": [0, 1]}
     model = kind(epsilon=0.3, method=method, random_state=0, **options).fit([[2.0]], [1])
     assert np.isfinite(model.coef_).all()
     assert model.guarantee_.verify() <= 0.3 * (1 + 1e-9)  # epsilon is computed to 1e-10, rounded up
@@ -154,6 +162,60 @@ def test_regression_range(rng):
     assert np.abs(clipped.predict(X) - model.predict(X)).max() < 5
     moved = LinearRegression(epsilon=5.0, target_bound=(105, 115), random_state=0).fit(X, y + 100)
     np.testing.assert_allclose(moved.predict(X), model.predict(X) + 100, atol=1e-6)
+
+
+def counted(rng, n=20_000):
+    X = rng.uniform(-1, 1, size=(n, 3)) / math.sqrt(3)
+    return X, rng.poisson(4.0 * np.exp(2 * X[:, 0] - X[:, 1]))
+
+
+def test_counts_are_learned_as_without_privacy(rng):
+    """Coefficients are those of the logarithm of the mean, the score is scikit-learn's, and no mean is above B."""
+    X, y = counted(rng)
+    model = PoissonRegressor(epsilon=5.0, target_bound=40, random_state=0).fit(X, y)
+    plain = linear_model.PoissonRegressor(alpha=0.0).fit(X, y)
+    np.testing.assert_allclose([*model.coef_, model.intercept_], [*plain.coef_, plain.intercept_], atol=0.25)
+    assert plain.score(X, y) - 0.01 < model.score(X, y) <= plain.score(X, y)
+    plain.coef_, plain.intercept_ = model.coef_, model.intercept_
+    assert model.score(X, y) == pytest.approx(plain.score(X, y))
+    low = PoissonRegressor(epsilon=5.0, target_bound=2, random_state=0).fit(X, y).predict(X)
+    assert ((low > 0) & (low <= 2)).all()
+
+
+def test_a_typical_count_is_where_counts_start(rng):
+    X, y = counted(rng, n=10)
+    for typical in (0.5, 3.0):
+        model = PoissonRegressor(epsilon=1e-6, delta=1e-6, target_bound=40, typical=typical, random_state=0)
+        assert np.log(model.fit(X, y).predict(X) / typical) == pytest.approx(0, abs=0.5)
+    for wrong in (0.0, -1.0, 41, math.inf, "many", True):
+        with pytest.raises(ValueError, match="typical"):
+            PoissonRegressor(target_bound=40, typical=wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["objective", "gradient"])
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
+def test_that_share_of_targets_is_below_a_quantile(quantile, method, rng):
+    X = rng.uniform(-1, 1, size=(20_000, 2)) / math.sqrt(2)
+    y = 100 + 20 * X[:, 0] + rng.normal(size=len(X)) * 15
+    model = QuantileRegressor(epsilon=5.0, quantile=quantile, target_bound=(50, 200), method=method, random_state=0)
+    assert np.mean(y <= model.fit(X, y).predict(X)) == pytest.approx(quantile, abs=0.03)
+
+
+def test_a_smoothed_quantile_is_within_h_of_a_quantile(rng):
+    """The bound of the docstring, on one column of zeros, so that the intercept is all there is."""
+    y = rng.exponential(0.3, size=5000) - 0.5
+    X, h = np.zeros((len(y), 1)), 0.2
+    for q in (0.1, 0.9):
+        model = QuantileRegressor(np.inf, quantile=q, target_bound=1.0, smoothing=h, regularization=1e-6)
+        found = model.fit(X, y).intercept_
+        assert abs(found - np.quantile(np.clip(y, -1, 1), q)) <= h
+        assert (
+            mean_pinball_loss(y, np.full(len(y), found), alpha=q)
+            <= mean_pinball_loss(y, np.full(len(y), np.quantile(y, q)), alpha=q) + h / 4
+        )
+    for wrong in (0.0, 1.0, -0.5, math.nan, "half"):
+        with pytest.raises(ValueError, match="quantile"):
+            QuantileRegressor(quantile=wrong).fit(X, y)
 
 
 def test_rows_are_clipped_the_same_way_in_prediction(rng):
@@ -298,7 +360,8 @@ def test_bad_labels(kind, rng):
         assert not hasattr(model, "guarantee_")
 
 
-def test_bad_targets(rng):
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_bad_targets(kind, rng):
     X, _ = table(rng, n=40)
     y = rng.normal(size=40)
     cases = [
@@ -306,14 +369,14 @@ def test_bad_targets(rng):
         (np.array([f"x{SECRET}"] * 40), "numbers as targets"), (np.tile(y[:, None], (1, 2)), "1d|shape"),
     ]  # fmt: skip
     for targets, word in cases:
-        model = LinearRegression()
+        model = kind()
         with pytest.raises(ValueError, match=word) as caught:
             model.fit(X, targets)
         assert SECRET not in str(caught.value)
         assert not hasattr(model, "guarantee_")
     for bound in (0.0, -1.0, math.inf, math.nan, (1, 1), (2, 1), (0, math.inf), (1, 2, 3)):
         with pytest.raises(ValueError, match="target_bound"):
-            LinearRegression(target_bound=bound).fit(X, y)
+            kind(target_bound=bound).fit(X, y)
 
 
 def test_needs_that_are_not_met(rng):
@@ -373,7 +436,7 @@ def test_a_refit_forgets_what_another_method_left():
     assert not hasattr(model, "perturbed_data_")
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression, LinearSVC, LinearRegression])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_fit_that_is_interrupted_leaves_no_model_with_another_fits_guarantee(estimator, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
@@ -392,18 +455,19 @@ def test_a_fit_that_is_interrupted_leaves_no_model_with_another_fits_guarantee(e
 
 
 @pytest.mark.filterwarnings("always:No target_bound was given")
-def test_a_missing_target_bound_is_said(rng):
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_a_missing_target_bound_is_said(kind, rng):
     """The sentence is the same whatever the targets are: it depends on no record."""
-    X, y = data_for(LinearRegression, rng)
+    X, y = data_for(kind, rng)
     said = []
     for targets in (y, 1e6 * y):
-        with pytest.warns(UserWarning, match=r"cut to \[-1, 1\]") as caught:
-            model = LinearRegression(random_state=0).fit(X, targets)
+        with pytest.warns(UserWarning, match=r"cut to \[-?\d, 1\]") as caught:
+            model = kind(random_state=0).fit(X, targets)
         said.append(str(caught[0].message))
         assert caught[0].filename == __file__
     assert said[0] == said[1]
-    assert "targets clipped to [-1, 1]" in model.guarantee_.assumptions
-    same = LinearRegression(random_state=0, target_bound=1.0)
+    assert any(text.startswith("targets clipped to [") for text in model.guarantee_.assumptions)
+    same = kind(random_state=0, target_bound=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same.fit(X, 1e6 * y)

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from instances import MAIN_LOSSES, end_targets
 from oracles import (
     budget_for,
     gaussian_delta,
@@ -18,13 +19,13 @@ from oracles import (
     stated_delta,
 )
 
-from tacit.linear.losses import HuberHinge, Logistic, Squared
+from tacit.linear.losses import HuberHinge, Logistic
 from tacit.mechanisms import METHODS
 from tacit.privacy.noise import SeededSource
 from tacit.types import ADJACENCIES
 
 CLIPS = (0.1, 1.0, 10.0, 100.0)
-LOSSES = [Logistic(), HuberHinge(), HuberHinge(0.05), Squared()]
+LOSSES = [*(loss for loss in MAIN_LOSSES if not loss.coupled), HuberHinge(0.05)]
 EPSILONS = (0.1, 1.0, 3.0)
 DELTA = 1e-5
 QUADRATURE = 1e-3
@@ -53,7 +54,7 @@ def worst_objective(loss, *, clip, adjacency, epsilon, strong):
     """The largest ratio of exact to stated delta over all pairs and several epsilons; asserts that none is above 1."""
     worst = 0.0
     plans = {}
-    for pair in one_record_pairs(clip, adjacency, regression=loss.name == "squared"):
+    for pair in one_record_pairs(clip, adjacency, end_targets(loss)):
         n = len(pair[0][0])
         if n not in plans:
             given = None if strong is None else strong / n
@@ -105,7 +106,7 @@ def test_pure_objective_perturbation_never_costs_more_than_epsilon(loss, clip, a
     for epsilon in EPSILONS:
         for strong in strengths(loss, clip, epsilon):
             plans = {}
-            for pair in one_record_pairs(clip, adjacency, regression=loss.name == "squared"):
+            for pair in one_record_pairs(clip, adjacency, end_targets(loss)):
                 n = len(pair[0][0])
                 if n not in plans:
                     given = None if strong is None else strong / n
@@ -128,7 +129,7 @@ OUTPUTS = [name for name in METHODS if name.startswith("output")]
 def output_moves(name, loss, *, clip, adjacency, epsilon, given):
     """How far the trainer's result moves between neighbours, in units of the noise, with the plan, for every pair."""
     plans, results = {}, {}
-    for pair in one_record_pairs(clip, adjacency, regression=loss.name == "squared"):
+    for pair in one_record_pairs(clip, adjacency, end_targets(loss)):
         here, there = pair
         n = len(here[0])
         if not len(there[0]):

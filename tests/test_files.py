@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from instances import REGRESSORS
 
 from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema
 from tacit.checks import at_most
@@ -26,12 +27,19 @@ SCHEMA = {
 }
 
 
+BOUNDED = {kind.__name__: kind for kind in REGRESSORS}
+
+
 def rows(count: int = 120, features: int = 3) -> np.ndarray[Any, Any]:
     return np.random.default_rng(5).normal(size=(count, features))
 
 
 def fitted(kind: str) -> Any:
     X = rows()
+    return BOUNDED[kind](2.0, target_bound=3.0).fit(X, np.exp(X[:, 0])) if kind in BOUNDED else _fitted(kind, X)
+
+
+def _fitted(kind: str, X: np.ndarray[Any, Any]) -> Any:
     if kind == "regression":
         return LinearRegression(2.0, target_bound=(-3.0, 5.0), adjacency="add-remove").fit(X, X[:, 0])
     if kind == "svm":
@@ -56,6 +64,7 @@ KINDS = (
     "no noise",
     "input",
     "input-local",
+    *BOUNDED,
 )
 
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from instances import REGRESSORS, loss_of
 from oracles import CENTRAL, covers, declared, largest_move, record_fit, replay_fit, replay_violations
 
 import tacit.mechanisms.gradient as gradient_module
 import tacit.mechanisms.objective as objective_module
 import tacit.mechanisms.svrg as svrg_module
-from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError
-from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
+from tacit import LinearSVC, LogisticRegression, PrivacyError
 from tacit.mechanisms import METHODS, Disjoint, GradientPerturbation, Poisson, Subset
 from tacit.types import ADJACENCIES, Facts
 
@@ -26,7 +26,7 @@ ESTIMATORS = {
     "one-vs-rest": (LogisticRegression(classes=[0, 1, 2], multiclass="one-vs-rest"), 3),
     "svc": (LinearSVC(classes=[0, 1], fit_intercept=False), 2),
     "svc-3": (LinearSVC(classes=[0, 1, 2]), 3),
-    "linear": (LinearRegression(target_bound=2.0), 0),
+    **{kind.__name__: (kind(target_bound=2.0), 0) for kind in REGRESSORS},
 }
 SMALLER = {
     "dp-sgd": GradientPerturbation(Poisson(0.3), steps=20),
@@ -77,12 +77,10 @@ def configured(kind, method, adjacency):
     return fresh, classes
 
 
-LOSSES = {"linear": Squared(), "svc": HuberHinge(), "svc-3": HuberHinge(), "softmax": Softmax(3)}
-
-
 def supported(kind, method):
     """Whether the method takes what the estimator asks of it, several models among it."""
-    loss = LOSSES.get(kind, Logistic())
+    estimator, classes = ESTIMATORS[kind]
+    loss = loss_of(type(estimator), 2 if kind == "one-vs-rest" else classes)
     facts = replace(Facts.example(loss), outputs=3 if kind in ("one-vs-rest", "svc-3") else loss.outputs)
     return not METHODS[method].mechanism.needs(facts, "proven")
 
@@ -125,7 +123,7 @@ def test_replay_on_neighbours(kind, method, adjacency, rng):
 @pytest.mark.parametrize("method", ["gradient", "dp-sgd", "dp-sgd-subset", "song-2013", "statistics", "output"])
 def test_replay_is_tight(method, rng):
     """Some neighbour moves a release by a good part of what is declared: the check sees real changes."""
-    kind = "linear" if method == "statistics" else "logistic"
+    kind = "LinearRegression" if method == "statistics" else "logistic"
     estimator, classes = configured(kind, method, "replace-one")
     X, y = data(classes, rng)
     X *= 10.0

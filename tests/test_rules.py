@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tacit import LinearRegression
-from tacit.linear.losses import HuberHinge, Logistic, Squared
-from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, defaults
+from tacit.linear.losses import LOSSES, HuberHinge, Logistic, Squared
+from tacit.mechanisms import Disjoint, GradientPerturbation, ObjectivePerturbation, defaults
+from tacit.mechanisms.samplers import Everyone
 from tacit.types import Budget, Facts
 
 FACTS = Facts(5000, 11, 1, math.hypot(1.0, 0.5), Squared(), True, 0.5)
@@ -123,3 +124,23 @@ def test_the_noise_that_hides_the_solve_does_not_show(noise, loss):
         each = math.sqrt(d) if noise == "sphere" else 1.0  # of one weight: the norm is about d, or sqrt(d)
         flat = facts.radius * each * plan.scale / (plan.strength + facts.curvature * n / d)
         assert facts.radius * each * plan.polish_scale < max(0.1 * flat, 0.1), (n, d, epsilon)
+
+
+NUMBERS = [loss for loss in LOSSES if not isinstance(loss.targets, str) and loss.name != "squared"]
+
+
+@pytest.mark.parametrize("loss", NUMBERS, ids=lambda loss: loss.name)
+def test_losses_whose_slopes_balance_are_not_clipped(loss):
+    """A clip below the longest slope would cut one side only, and move the mean or the quantile."""
+    facts = Facts(5000, 10, 1, 1.118, loss)
+    for sampler in (Everyone(), Disjoint()):
+        assert defaults.descent(Budget(1.0, 1e-6), facts, sampler, "gaussian").clip == facts.gradient
+
+
+@pytest.mark.parametrize("loss", NUMBERS, ids=lambda loss: loss.name)
+def test_one_release_from_the_precision_of_moments_on(loss):
+    budget = Budget(1.0, 1e-6)
+    for records, chosen in ((3000, "gradient"), (30_000, "objective")):
+        facts = Facts(records, 10, 1, 1.118, loss)
+        assert (defaults.precision(budget, facts) >= defaults.SHARP) == (chosen == "objective")
+        assert defaults.prefer(budget, facts) == chosen

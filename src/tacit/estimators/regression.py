@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from tacit.checks import check, check_range
+from tacit.checks import check, check_positive, check_range, check_real
 from tacit.estimators.base import PrivateLinear
-from tacit.linear.losses import Squared
+from tacit.linear.losses import Pinball, PoissonLoss, Squared
 from tacit.types import Array, Loss
 
-__all__ = ["LinearRegression"]
+__all__ = ["LinearRegression", "PoissonRegressor", "QuantileRegressor"]
 
 _UNBOUNDED = (
-    "No target_bound was given: targets are cut to [-1, 1]. Give target_bound= a number B for targets in [-B, B], or "
-    "a pair (lower, upper): public bounds, not taken from y."
+    "No target_bound was given: targets are cut to [{low:g}, {high:g}]. Give target_bound= {bound}, not from y."
 )
 
 
@@ -37,15 +36,17 @@ def _numbers(y: Any) -> Array:
 
 @dataclass(eq=False, repr=False)
 class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
-    """Targets in a declared range, scaled to [-1, 1] for training."""
+    """Targets in a declared range, scaled to the range that the loss takes."""
 
     _: KW_ONLY
     target_bound: float | tuple[float, float] | None = None
+    _bound_words: ClassVar[str] = "a public number B for targets in [-B, B], or a pair (lower, upper)"
 
     def _loss(self) -> Loss:
         raise NotImplementedError
 
     def _range(self) -> tuple[float, float]:
+        """The declared range of the targets."""
         pair = np.asarray(1.0 if self.target_bound is None else self.target_bound, dtype=np.float64).ravel()
         low, high = (-pair[0], pair[0]) if pair.size == 1 else (pair[0], pair[-1])
         check(
@@ -55,29 +56,32 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         check_range(f"target_bound={self.target_bound!r}", low, high)
         return float(low), float(high)
 
+    def _units(self) -> tuple[float, float]:
+        """What targets are measured from, and in: the middle of their range, and half of it."""
+        low, high = self._range()
+        return 0.5 * (low + high), 0.5 * (high - low)
+
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately on targets clipped to the declared range."""
         low, high = self._range()
         if self.target_bound is None:
-            warnings.warn(_UNBOUNDED, stacklevel=2)
+            warnings.warn(_UNBOUNDED.format(low=low, high=high, bound=self._bound_words), stacklevel=2)
+        (origin, unit), loss = self._units(), self._loss()
         X, y = self._records(X, y)
-        centre, half = 0.5 * (low + high), 0.5 * (high - low)
         targets = np.clip(_numbers(y), low, high)
-        targets -= centre
-        targets /= half
-        np.clip(targets, -1.0, 1.0, out=targets)  # the centre was rounded
-        self._train(X, targets, self._loss(), 1, (f"targets clipped to [{low:g}, {high:g}]",))
+        targets -= origin
+        targets /= unit
+        np.clip(targets, *loss.targets, out=targets)  # the origin was rounded
+        self._train(X, targets, loss, 1, (f"targets clipped to [{low:g}, {high:g}]",))
         return self
 
     def _unscaled(self, coefficients: Array, offset: Array) -> tuple[Any, Any]:
-        low, high = self._range()
-        centre, half = 0.5 * (low + high), 0.5 * (high - low)
-        return half * coefficients[0], centre + half * float(offset[0])
+        origin, unit = self._units()
+        return unit * coefficients[0], origin + unit * float(offset[0])
 
     def predict(self, X: Any) -> Array:
         """Predictions, within the declared range."""
-        low, high = self._range()
-        return np.asarray(np.clip(self._scores(X), low, high))
+        return np.asarray(np.clip(self._scores(X), *self._range()))
 
 
 @dataclass(eq=False, repr=False)
@@ -94,3 +98,75 @@ class LinearRegression(PrivateRegressor):
 
     def _loss(self) -> Loss:
         return Squared(1.0)
+
+
+@dataclass(eq=False, repr=False)
+class PoissonRegressor(PrivateRegressor):
+    """Differentially private Poisson regression: counts whose mean is the exponential of a linear score.
+
+    ``target_bound`` is B for counts in [0, B]: public, declared; counts outside are cut to it and no mean above it is
+    predicted. None is 1, with a warning. ``typical`` is a public guess of a usual count, not the mean of y: the model
+    starts there. None is B / 10: an intercept as long as the rules expect a weight vector to be (5, times the constant
+    0.5 of its coordinate) then reaches the bound, and as far down, a hundredth of it. ``coef_`` and ``intercept_`` are
+    those of the logarithm of the mean. Other parameters as in :class:`LogisticRegression`.
+    """
+
+    _: KW_ONLY
+    typical: float | None = None
+    _bound_words: ClassVar[str] = "a public number B for counts in [0, B]"
+
+    def _range(self) -> tuple[float, float]:
+        bound = check_real("target_bound", 1.0 if self.target_bound is None else self.target_bound)
+        high = check_positive("target_bound", bound)
+        check_range(f"target_bound={self.target_bound!r}", 0.0, high)
+        return 0.0, high
+
+    def _units(self) -> tuple[float, float]:
+        return self._range()
+
+    def _typical(self) -> float:
+        _, high = self._range()
+        count = 0.1 * high if self.typical is None else check_positive("typical", check_real("typical", self.typical))
+        check(count <= high, f"Expected typical={self.typical} to be at most target_bound={high:g}.")
+        return count
+
+    def _loss(self) -> Loss:
+        _, high = self._range()
+        return PoissonLoss(self._typical() / high)
+
+    def _unscaled(self, coefficients: Array, offset: Array) -> tuple[Any, Any]:
+        return coefficients[0], math.log(self._typical()) + float(offset[0])
+
+    def predict(self, X: Any) -> Array:
+        """Mean counts, above 0 and at most the bound."""
+        _, high = self._range()
+        return np.asarray(np.minimum(np.exp(np.clip(self._scores(X), -700.0, math.log(high))), high))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D^2, the part of the Poisson deviance of y that is explained, as scikit-learn's PoissonRegressor."""
+        from sklearn.metrics import d2_tweedie_score  # brings much along, which other commands should not wait for
+
+        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only, tags.regressor_tags.poor_score = True, True  # D^2 of counts beyond the bound
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class QuantileRegressor(PrivateRegressor):
+    """Differentially private quantile regression: the ``quantile`` of the target, the median by default.
+
+    ``target_bound`` as in :class:`LinearRegression`. ``smoothing`` is the half-width h over which the corner of the
+    pinball loss is rounded, in halves of the range: a prediction without regularisation is a quantile to within h times
+    half the range, and its pinball loss is above the least by at most a quarter of that. A smaller h needs a stronger
+    regulariser. Other parameters as in :class:`LogisticRegression`.
+    """
+
+    _: KW_ONLY
+    quantile: float = 0.5
+    smoothing: float = 0.05
+
+    def _loss(self) -> Loss:
+        return Pinball(check_real("quantile", self.quantile), check_positive("smoothing", self.smoothing))

@@ -23,7 +23,7 @@ CLEAR = 60.0
 NORM = 5.0
 """The norm that a good weight vector is expected to have, for rows of norm 1 and scores of order 1."""
 SHARP = 50.0
-"""The precision from which on the moments of a regression beat a noisy descent."""
+"""The precision from which on one release of a regression (its moments, its minimum) beats a noisy descent."""
 PATIENCE = 100_000
 """From so many records on a regression takes one pass, not one a step."""
 
@@ -120,6 +120,12 @@ def regression_clip(budget: Budget, facts: Facts) -> float:
     return share * facts.radius * facts.loss.lipschitz / 2
 
 
+def target_size(facts: Facts) -> float | None:
+    """B: the size of the largest target where targets are numbers, and the scale of their scores; None for classes."""
+    targets = facts.loss.targets
+    return None if isinstance(targets, str) else max(-targets[0], targets[1])
+
+
 @dataclass(frozen=True)
 class DescentRule:
     """How a noisy descent is run, but for its step size."""
@@ -135,17 +141,20 @@ def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> Desce
     """Steps, clip, momentum, schedule and averaging.
 
     Independent models: half the largest gradient that a record can have is the clip, and steps fall linearly. Coupled
-    scores: a third of the row norm, and equal steps; momentum itself averages the last ten. Squared loss:
-    :func:`regression_clip`, and the mean of the last half.
+    scores: a third of the row norm, and equal steps; momentum itself averages the last ten. Numbers as targets: the
+    mean of the last half; the squared loss with :func:`regression_clip`. Other losses of numbers (counts, quantiles)
+    are not clipped at all: their slopes of both signs balance at what is asked for, a mean or a quantile, and cutting
+    the longer side would move it.
     """
-    clip = 0.5 * facts.radius * facts.loss.lipschitz
+    numbers, squared = target_size(facts) is not None, facts.loss.name == "squared"
+    clip = (1.0 if numbers and not squared else 0.5) * facts.radius * facts.loss.lipschitz
     if isinstance(sampler, Disjoint):
         return DescentRule(max(1, min(50, facts.records // 20)), clip, 0.0, "inverse-root", "last")
     steps = 80 if isinstance(sampler, Everyone) else 200
     if facts.loss.coupled:
         return DescentRule(steps, 0.35 * facts.radius, 0.9, "constant", "last")
-    if facts.loss.name == "squared" and budget.private:
-        return DescentRule(steps, regression_clip(budget, facts), 0.9, "linear", "tail")
+    if numbers and budget.private:
+        return DescentRule(steps, regression_clip(budget, facts) if squared else clip, 0.9, "linear", "tail")
     return DescentRule(steps, clip, 0.9, "linear", "last")
 
 
@@ -157,8 +166,8 @@ def step_size(
 
     The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way,
     ``t scale sqrt(size) / (sqrt(steps) divisor)``, moves a score by at most 18.75 clip/R, or by 17 for each of several
-    coupled scores: scores, and not weights, have a scale of their own, whatever the norm R of the rows. With the
-    squared loss, whose scores have the targets' half range B as scale, by 1.25 B, and by less where M is below 4.
+    coupled scores: scores, and not weights, have a scale of their own, whatever the norm R of the rows. With numbers
+    as targets, whose largest B is the scores' scale, by 1.25 B, and by less where M is below 4.
     Smoothing leaves the part beta of the noise's square; half of that gain (on a logarithmic scale) goes into a longer
     time, ``beta^(-1/4)``. The step is kept below the stability limit of heavy-ball descent, 2 (1 + momentum)/curvature,
     with the curvature at equal scores, trace/directions. Adam divides by the noise that it sees: its step is multiplied
@@ -171,9 +180,10 @@ def step_size(
     if not scale:
         return 0.1 if optimizer == "adam" else 1.8 * (1 + rule.momentum) / facts.curvature
     goal = 17.0 * facts.outputs / facts.radius if facts.loss.coupled else 18.75 * rule.clip / facts.radius**2
-    if facts.loss.name == "squared":
+    size = target_size(facts)
+    if size is not None:
         sharp = rule.clip * math.sqrt(rule.steps) * divisor / (scale * facts.features)
-        goal = min(1.25, 0.3 * sharp) * facts.loss.lipschitz / (2 * facts.radius)
+        goal = min(1.25, 0.3 * sharp) * size / facts.radius
     time = float(left**-0.25) * goal * math.sqrt(rule.steps) * divisor / (scale * length / math.sqrt(models))
     curvature = facts.radius**2 * facts.loss.trace / facts.loss.directions if facts.loss.coupled else facts.curvature
     step = min(1.8 * (1 + rule.momentum) / curvature, time / weight)
@@ -186,13 +196,16 @@ def prefer(budget: Budget, facts: Facts) -> str:
     """The method that 'auto' stands for.
 
     Squared loss: sufficient statistics, while their d^2 numbers are few and clear of the noise, or the records many;
-    noisy gradient descent with a small clip else. Several classes: noisy gradient descent, whose noise does not grow
-    with the directions of a record's gradient. Two classes: objective perturbation where the signal is clear of the
-    noise, noisy gradient descent below.
+    noisy gradient descent with a small clip else. Other losses of numbers: objective perturbation from the same
+    precision M on (either way scores are off by a few times 1/M), noisy gradient descent below. Several classes: noisy
+    gradient descent, whose noise does not grow with the directions of a record's gradient. Two classes: objective
+    perturbation where the signal is clear of the noise, noisy gradient descent below.
     """
+    sharp = precision(budget, facts) >= SHARP
     if facts.loss.name == "squared":
-        clear = precision(budget, facts) >= SHARP or facts.records >= PATIENCE
-        return "statistics" if facts.features <= 1000 and clear else "gradient"
+        return "statistics" if facts.features <= 1000 and (sharp or facts.records >= PATIENCE) else "gradient"
+    if target_size(facts) is not None:
+        return "objective" if sharp else "gradient"
     if facts.outputs > 1:
         return "gradient"
     return "objective" if signal(budget, facts.records, facts.size) >= CLEAR else "gradient"

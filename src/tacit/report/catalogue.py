@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.checks import PrivacyError
-from tacit.linear.losses import Logistic, Squared
+from tacit.linear.losses import LOSSES, Logistic, Squared
 from tacit.mechanisms import METHODS, Chosen, Method
 from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED, PublishedMethod
@@ -22,7 +22,7 @@ HEADER = ("name", "noise in", "adjacency", "status", "losses", "paper")
 PUBLISHED_HEADER = ("name", "noise in", "status", "paper", "proven form")
 NOTES = (
     "method='auto' chooses among them from public facts: numbers of records and features, loss, epsilon and delta.",
-    "Losses: logistic, softmax, huber-hinge and squared. Status: of the proven calibration, which is the default, "
+    f"Losses: {', '.join(loss.name for loss in LOSSES)}. Status: of the proven calibration, which is the default, "
     "and of calibration='paper', the noise as published, where that differs. Every fit prices the noise it used, "
     f"and a guarantee whose noise falls short says refuted or claimed (looked up here for n = {_RECORDS:,}).",
 )
@@ -44,7 +44,7 @@ class Entry:
     def cells(self) -> tuple[str, ...]:
         """What a table shows of it, under HEADER."""
         method = self.method
-        losses = "all" if len(method.losses) >= 4 else ", ".join(method.losses)
+        losses = "all" if len(method.losses) == len(LOSSES) else ", ".join(method.losses)
         adjacency = "both" if self.both else "replace-one"
         return (method.name, method.mechanism.site, adjacency, self.status, losses, method.paper)
 

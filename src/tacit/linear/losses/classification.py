@@ -12,6 +12,8 @@ from tacit.checks import check, check_positive
 from tacit.linear.losses.base import Scalar, cut_change
 from tacit.types import Array, Targets
 
+__all__ = ["HuberHinge", "Logistic", "Softmax", "probabilities"]
+
 MARGIN = 32.0
 """The largest margin a. ``a - y z`` is rounded by at most ``a + |z|`` ulps, which changes a slope by a quarter of that:
 for a = 32 by 8 of the 64 ulps that rounding bounds hold for the evaluation of a slope
