@@ -113,6 +113,28 @@ def test_fit_without_a_schema_takes_numbers_and_a_declared_target(
     assert (code, err) == (2, "tacit: The table lacks the columns ['label'] that the model was trained on.\n")
 
 
+@pytest.mark.parametrize(
+    ("options", "estimator"),
+    [("--task poisson --typical 2", "PoissonRegressor"), ("--task quantile --quantile 0.9", "QuantileRegressor")],
+)
+def test_counts_and_quantiles_are_tasks(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: str, estimator: str
+) -> None:
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.3f},{min(9, rng.poisson(1 + 3 * a))}" for a in rng.uniform(size=300)]
+    Path("counts.csv").write_text("\n".join(["a,n", *lines]) + "\n")
+    line = "fit counts.csv --epsilon 1 --target n --out counts.json "
+    assert run(capsys, f"{line} --target-bounds 0 9 {options}")[0] == 0
+    assert json.loads(Path("counts.json").read_text())["estimator"] == estimator
+    assert run(capsys, "verify counts.json")[0] == 0
+    code, _, sentence = run(
+        capsys, f"{line} --target-bounds 0 9 {options.partition(' --')[0]} --quantile 0.9 --typical 2"
+    )
+    assert code == 2
+    assert "goes with --task" in sentence
+    assert run(capsys, f"{line} --target-bounds 1 9 --task poisson")[0] == 2
+
+
 def test_parquet_gives_what_csv_gives(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

@@ -14,7 +14,7 @@ from tacit import files
 from tacit.checks import check, refuse
 from tacit.cli.console import add_progress_option, check_place, progress, warn_unreadable
 from tacit.data import tables
-from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression
+from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression, PoissonRegressor, QuantileRegressor
 from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED
 from tacit.schema import Schema, Target
@@ -30,7 +30,9 @@ _SEEDED = (
     "public data only; never release such a model."
 )
 _CLASSIFIERS = {"classification": LogisticRegression, "svm": LinearSVC}
-_REGRESSORS = {"regression": LinearRegression}
+_REGRESSORS = {"regression": LinearRegression, "poisson": PoissonRegressor, "quantile": QuantileRegressor}
+_OWN = {"poisson": "typical", "quantile": "quantile"}
+"""Settings that one task alone has."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +51,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--target-bounds", type=float, nargs=2, metavar=("LOWER", "UPPER"), help="the range of the target, declared"
     )
     parser.add_argument("--task", choices=(*_CLASSIFIERS, *_REGRESSORS), help="default: as the target says")
+    parser.add_argument("--quantile", type=float, help="with --task quantile: which one; default: 0.5, the median")
+    parser.add_argument("--typical", type=float, help="with --task poisson: a usual count; default: a tenth of UPPER")
     parser.add_argument("--delta", type=float, help="default: n**-1.5")
     parser.add_argument("--method", default="auto", help="a name from `tacit methods`; default: auto")
     parser.add_argument("--calibration", choices=("proven", "paper"), default="proven")
@@ -136,6 +140,13 @@ def _estimator(options: argparse.Namespace, target: Target) -> Any:
     facts: dict[str, Any] = (
         {"target_bound": (target.lower, target.upper)} if target.classes is None else {"classes": list(target.classes)}
     )
+    if task == "poisson":
+        check(target.lower == 0, f"--task poisson counts from 0; declare the bounds of {target.name!r} as 0 and UPPER.")
+        facts["target_bound"] = target.upper
+    for kind, name in _OWN.items():
+        given = getattr(options, name)
+        check(given is None or kind == task, f"--{name} goes with --task {kind}.")
+        facts |= {name: given} if given is not None else {}
     return kinds[task](
         options.epsilon, delta=options.delta, method=options.method, calibration=options.calibration,
         adjacency=options.adjacency, clip=options.clip, random_state=options.seed, **facts,

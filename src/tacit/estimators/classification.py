@@ -31,6 +31,11 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
     def _loss(self, classes: int) -> Loss:
         raise NotImplementedError
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # privacy costs accuracy, most of it on the small sets that checks use
+        return tags
+
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist."""
         X, y = self._records(X, y)
