@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,7 +19,11 @@ def cut_change(at: Array, step: Array, low: float, high: float) -> Array:
 
 @dataclass(frozen=True)
 class Scalar:
-    """What all losses of one real prediction share."""
+    """What all losses of one real prediction share: columns are independent models, of one direction each."""
+
+    coupled: ClassVar[bool] = False
+    directions: ClassVar[int] = 1
+    outputs: ClassVar[int] = 1
 
     @property
     def trace(self) -> float:
@@ -29,18 +34,3 @@ class Scalar:
     def smoothness(self) -> float:
         """Set by each loss."""
         return math.inf
-
-    @property
-    def directions(self) -> int:
-        """One record's gradient keeps one direction, its row."""
-        return 1
-
-    @property
-    def coupled(self) -> bool:
-        """Columns are independent models."""
-        return False
-
-    @property
-    def outputs(self) -> int:
-        """One score a model."""
-        return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
@@ -36,27 +37,21 @@ class Logistic(Scalar):
     """
 
     margin: float = 0.0
-    name: str = "logistic"
-    geometry: str = "logistic"
-    targets: Targets = "signs"
+    name: ClassVar[str] = "logistic"
+    geometry: ClassVar[str] = "logistic"
+    targets: ClassVar[Targets] = "signs"
+    lipschitz: ClassVar[float] = 1.0
+    """The slope is -y s with s = sigma(margin - y z) below 1."""
+    smoothness: ClassVar[float] = 0.25
+    """s (1 - s) <= 1/4."""
 
     def __post_init__(self) -> None:
         check_margin(self.margin)
 
     @property
-    def lipschitz(self) -> float:
-        """The slope is -y s with s = sigma(margin - y z) below 1."""
-        return 1.0
-
-    @property
     def at_zero(self) -> float:
         """log(1 + e^margin)."""
         return float(np.logaddexp(0.0, self.margin))
-
-    @property
-    def smoothness(self) -> float:
-        """s (1 - s) <= 1/4."""
-        return 0.25
 
     def value(self, z: Array, y: Array) -> Array:
         """Loss of each prediction."""
@@ -97,17 +92,14 @@ class HuberHinge(Scalar):
     """
 
     smoothing: float = 0.5
-    name: str = "huber-hinge"
-    geometry: str = "monotone"
-    targets: Targets = "signs"
+    name: ClassVar[str] = "huber-hinge"
+    geometry: ClassVar[str] = "monotone"
+    targets: ClassVar[Targets] = "signs"
+    lipschitz: ClassVar[float] = 1.0
+    """The slope lies between -1 and 0 (times y)."""
 
     def __post_init__(self) -> None:
         check_positive("smoothing", self.smoothing)
-
-    @property
-    def lipschitz(self) -> float:
-        """The slope lies between -1 and 0 (times y)."""
-        return 1.0
 
     @property
     def at_zero(self) -> float:
@@ -151,9 +143,11 @@ class Softmax:
 
     classes: int
     margin: float = 0.0
-    name: str = "softmax"
-    geometry: str = "simplex"
-    targets: Targets = "classes"
+    name: ClassVar[str] = "softmax"
+    geometry: ClassVar[str] = "simplex"
+    targets: ClassVar[Targets] = "classes"
+    smoothness: ClassVar[float] = 0.5
+    """Largest eigenvalue of diag(p) - p p^T."""
 
     def __post_init__(self) -> None:
         check(self.classes >= 2, f"Expected classes={self.classes} >= 2.")
@@ -173,11 +167,6 @@ class Softmax:
     def at_zero(self) -> float:
         """log(1 + (K - 1) e^margin)."""
         return float(np.logaddexp(0.0, math.log(self.classes - 1) + self.margin))
-
-    @property
-    def smoothness(self) -> float:
-        """Largest eigenvalue of diag(p) - p p^T."""
-        return 0.5
 
     @property
     def trace(self) -> float:

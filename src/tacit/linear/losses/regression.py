@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,8 +26,10 @@ class Squared(Scalar):
     """
 
     bound: float = 1.0
-    name: str = "squared"
-    geometry: str = "two-sided"
+    name: ClassVar[str] = "squared"
+    geometry: ClassVar[str] = "two-sided"
+    smoothness: ClassVar[float] = 1.0
+    """One."""
 
     def __post_init__(self) -> None:
         check(self.bound > 0, f"Expected bound={self.bound} > 0.")
@@ -45,11 +48,6 @@ class Squared(Scalar):
     def at_zero(self) -> float:
         """B^2 / 2."""
         return 0.5 * self.bound**2
-
-    @property
-    def smoothness(self) -> float:
-        """One."""
-        return 1.0
 
     def value(self, z: Array, y: Array) -> Array:
         """Loss of each prediction."""
@@ -82,27 +80,21 @@ class PoissonLoss(Scalar):
     """
 
     start: float = 0.1
-    name: str = "poisson"
-    geometry: str = "two-sided"
-    targets: Targets = (0.0, 1.0)
+    name: ClassVar[str] = "poisson"
+    geometry: ClassVar[str] = "two-sided"
+    targets: ClassVar[Targets] = (0.0, 1.0)
+    lipschitz: ClassVar[float] = 1.0
+    """|min(m, 1) - t| <= 1."""
+    smoothness: ClassVar[float] = 1.0
+    """m <= 1."""
 
     def __post_init__(self) -> None:
         check(0 < self.start <= 1, f"Expected 0 < start={self.start} <= 1.")
 
     @property
-    def lipschitz(self) -> float:
-        """|min(m, 1) - t| <= 1."""
-        return 1.0
-
-    @property
     def at_zero(self) -> float:
         """start - log(start), for t = 1."""
         return self.start - math.log(self.start)
-
-    @property
-    def smoothness(self) -> float:
-        """m <= 1."""
-        return 1.0
 
     def value(self, z: Array, y: Array) -> Array:
         """Loss of each prediction."""
@@ -141,9 +133,9 @@ class Pinball(Scalar):
 
     quantile: float = 0.5
     smoothing: float = 0.05
-    name: str = "pinball"
-    geometry: str = "two-sided"
-    targets: Targets = (-1.0, 1.0)
+    name: ClassVar[str] = "pinball"
+    geometry: ClassVar[str] = "two-sided"
+    targets: ClassVar[Targets] = (-1.0, 1.0)
 
     def __post_init__(self) -> None:
         check(0 < self.quantile < 1, f"Expected 0 < quantile={self.quantile} < 1.")
