@@ -4,6 +4,7 @@ Names are loaded when they are first asked for, so that ``import tacit`` takes a
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tacit._version import __version__ as __version__
@@ -60,7 +61,9 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_PLACES, *_ROOMS, *_estimators(), "__version__"})
+    """What there is to use: without PyTorch, not the networks, whose names say what to install when they are asked."""
+    absent = () if find_spec("torch") else (*_NEED_TORCH, "nn")
+    return sorted({*_PLACES, *_ROOMS, *_estimators(), "__version__"} - {*absent})
 
 
 def _estimators() -> list[str]:

@@ -42,3 +42,11 @@ def test_the_core_imports_without_torch_and_the_extra_says_what_to_install():
     )
     assert found.returncode != 0
     assert "pip install 'tacit[torch]'" in found.stderr
+
+
+def test_without_torch_a_network_file_says_what_to_install(tmp_path):
+    (tmp_path / "net.safetensors").write_bytes((8).to_bytes(8, "little") + b"{" + b" " * 8)
+    program = f"{BLOCKED}\nsys.exit(tacit.cli.main.main(['predict', 'net.safetensors', 'people.csv']))"
+    found = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr == "tacit: A network's file needs PyTorch. Install it with: pip install 'tacit[torch]'.\n"

@@ -54,6 +54,8 @@ def check_names():
     loaded = [name for name in found if name != "tacit.__main__" and loads(name)]
     expect(len(loaded) > 60, f"only {len(loaded)} modules load without extras")
     expect({"LogisticRegression", "Guarantee", "Schema"} <= set(dir(tacit)), "dir(tacit) hides names")
+    for name in dir(tacit):  # as completion and help() do
+        getattr(tacit, name)
     return len(found), len(loaded)
 
 

@@ -118,7 +118,7 @@ def audit_method(
         results.append(audit(subject, claim, seconds=2 * seconds, seed=seed, name=title, **options))
     return MethodAudit(
         method=name, status=statuses[0], adjacency=claimed.adjacency, results=tuple(results),
-        exact=_exact(name, claim), seconds=time.perf_counter() - start,
+        exact=_exact(name, claim) if losses is None else None, seconds=time.perf_counter() - start,
     )  # fmt: skip
 
 

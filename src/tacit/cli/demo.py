@@ -6,7 +6,7 @@ import argparse
 import time
 
 from tacit.cli.console import add_progress_option, check_place, print_table, progress
-from tacit.report import demo
+from tacit.report import demo, pictures
 from tacit.report.page import write_report
 
 
@@ -29,5 +29,6 @@ def run(options: argparse.Namespace) -> int:
         print_table(*study.cells(), numbers=True)
     print(f"\n{words}\n")
     write_report(options.out, "Private models on public data", summary=words, studies=studies)
-    print(f"Wrote {options.out} with pictures and guarantees, {time.monotonic() - started:.0f} seconds in all.")
+    drawn = "with pictures and guarantees" if pictures.available() else "with guarantees (for pictures: tacit[plot])"
+    print(f"Wrote {options.out} {drawn}, {time.monotonic() - started:.0f} seconds in all.")
     return 0

@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except OSError as error:
             print(f"tacit: {error.filename or 'file'}: {error.strerror or error}.", file=sys.stderr)
             return 2
-        except (ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        except (ValueError, ArithmeticError, ImportError, RecursionError, MemoryError) as error:
             print(f"tacit: {error or type(error).__name__}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
@@ -86,7 +86,9 @@ class _Command(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("tacit", description="Linear models under differential privacy.")
+    parser = argparse.ArgumentParser(
+        "tacit", description="Learning from private data, with a guarantee that anyone can check."
+    )
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Command)
     for name, (place, about) in COMMANDS.items():

@@ -38,9 +38,7 @@ def save(model: Any, path: str | Path, schema: Schema | None = None) -> None:
         return
     check(hasattr(model, "network_"), "Expected a fitted linear model or network of Tacit to save.")
     check(schema is None, "A network has no schema: it takes rows or images.")
-    from tacit.files import networks
-
-    networks.save(model, path)
+    _networks().save(model, path)
 
 
 def load(path: str | Path, *, accept_uncovered: bool = False) -> ModelFile:
@@ -51,10 +49,17 @@ def load(path: str | Path, *, accept_uncovered: bool = False) -> ModelFile:
     """
     with named(path):
         if tensors.holds_tensors(path):
-            from tacit.files import networks
-
-            return ModelFile(networks.load(path, accept_uncovered=accept_uncovered), None)
+            return ModelFile(_networks().load(path, accept_uncovered=accept_uncovered), None)
         return ModelFile(*models.from_dict(parse(read_bytes(path, LARGEST))))
+
+
+def _networks() -> Any:
+    """What builds networks: it needs PyTorch, and says so in a sentence where that is not installed."""
+    try:
+        from tacit.files import networks
+    except ImportError as error:
+        raise ImportError("A network's file needs PyTorch. Install it with: pip install 'tacit[torch]'.") from error
+    return networks
 
 
 def stated(path: str | Path) -> tuple[Guarantee, ...]:
