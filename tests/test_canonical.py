@@ -436,3 +436,10 @@ def test_missing_labels_are_one_sentence(labels, rng):
 def test_whole_labels_of_nullable_types_are_learned(kind, rng):
     labels = pd.Series([True, False, True] * 10 if kind != "string" else ["a", "b", "b"] * 10).astype(kind)
     assert len(LogisticRegression(random_state=0).fit(rng.normal(size=(30, 2)), labels).classes_) == 2
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(1.0), LinearRegression(1.0, target_bound=100.0)])
+def test_complex_labels_are_refused_without_being_quoted(estimator):
+    with pytest.raises(ValueError, match="not complex ones") as caught:
+        estimator.fit(np.ones((4, 2)), np.array([41, 17, 93, 41]) + 0j)
+    assert "41" not in str(caught.value)

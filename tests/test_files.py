@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from instances import REGRESSORS
 from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError, Schema
 from tacit.checks import at_most
 from tacit.cli.main import main
-from tacit.files import load, save, stated
+from tacit.files import load, models, save, stated
 from tacit.files.models import FORMAT, from_dict, guarantees
 from tacit.mechanisms import ObjectivePerturbation
 from tacit.privacy import accounting, events
@@ -433,3 +434,50 @@ def test_a_file_that_would_be_too_large_is_not_written(tmp_path: Path, monkeypat
     with pytest.raises(ValueError, match="at most"):
         save(fitted("binary"), tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_record_guarantee_of_another_fit_does_not_pass() -> None:
+    """Sealed again: it assumes what the model's does not, or says to be of the model."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    options: dict[str, Any] = {"delta": 1e-5, "method": "input-local", "classes": [0, 1], "random_state": 1}
+    one = LogisticRegression(1.0, **options).fit(X, (X[:, 0] > 0).astype(int))
+    other = LogisticRegression(1.0, clip=50.0, **options).fit(X[:40], (X[:40, 0] > 0).astype(int))
+    assert models._of_one_fit(one.guarantee_, one.record_guarantee_)
+    assert not models._of_one_fit(one.guarantee_, other.record_guarantee_)
+    assert not models._of_one_fit(one.guarantee_, replace(one.record_guarantee_, protects=one.guarantee_.protects))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("parameters", "delta"), 5.0),
+        (("parameters", "delta"), 1e150),
+        (("settings", "margin_"), -1000.0),
+        (("settings", "margin_"), 1e300),
+    ],
+)
+def test_settings_that_no_fit_has_are_refused(written: dict[str, Any], path: tuple[str, str], value: float) -> None:
+    data = copy.deepcopy(written)
+    data[path[0]][path[1]] = value
+    with pytest.raises(PrivacyError):
+        from_dict(resealed(data))
+
+
+def test_an_event_states_its_strength_once() -> None:
+    event = events.to_dict(
+        events.Objective(slope=1.0, trace=0.25, strength=1.0, scale=1.0, geometry="logistic", outputs=1)
+    )
+    renamed = {"regularization" if name == "strength" else name: value for name, value in event.items()}
+    assert events.from_dict(renamed) == events.from_dict(event)  # as earlier versions wrote it
+    with pytest.raises(ValueError, match="once"):
+        events.from_dict({**event, "regularization": 1e-9})
+
+
+@pytest.mark.parametrize("bound", [0, [5.0, -5.0], [1.0, 1.0]])
+def test_ranges_that_are_none_are_refused(tmp_path: Path, bound: Any) -> None:
+    save(fitted("regression"), tmp_path / "model.json")
+    data = json.loads((tmp_path / "model.json").read_text())
+    data["parameters"]["target_bound"] = bound
+    with pytest.raises(PrivacyError):
+        from_dict(resealed(data))

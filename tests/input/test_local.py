@@ -10,7 +10,7 @@ from scipy.stats import beta, binom, norm
 
 from tacit import LinearSVC, LogisticRegression, PrivacyError
 from tacit.linear.losses import Logistic
-from tacit.linear.problem import Problem, Records
+from tacit.linear.problem import Problem, Records, block_rows
 from tacit.mechanisms import DuchiSgd, LocalPerturbation
 from tacit.mechanisms.local import MOST, ball_mechanism, ball_size, lie
 from tacit.privacy import accounting
@@ -286,3 +286,9 @@ def test_a_papers_word_is_not_verified():
     assert model.guarantee_.status == "claimed"
     with pytest.raises(PrivacyError, match="repeats what a paper claims"):
         model.guarantee_.verify()
+
+
+def test_a_batch_of_contributors_may_be_larger_than_a_block(rng):
+    X = rng.normal(size=(block_rows(101) + 10, 100))
+    model = LogisticRegression(1.0, method=DuchiSgd(batches=1), classes=[0, 1]).fit(X, (X[:, 0] > 0).astype(int))
+    assert np.isfinite(model.coef_).all()

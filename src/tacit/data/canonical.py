@@ -83,6 +83,7 @@ def column(y: Any, name: str = "y") -> Any:
     not say which whole number they were, so callers of labels refuse them with :func:`check_labels`.
     """
     if type(y) is np.ndarray and y.dtype.kind != "O":
+        check(y.dtype.kind != "c", f"Expected {name} to hold labels or real numbers, not complex ones.")
         return y
     _refuse_masks(y, name, MISSING)
     series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # pandas and polars; pyarrow

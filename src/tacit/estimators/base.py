@@ -95,6 +95,9 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         self.__dict__.update(extras, **({"_extras": tuple(extras)} if extras else {}))
         self.build(solution.weights, X.shape[1], records.design.intercept, prepared)
 
+    def check_settings(self) -> None:
+        """Raise where what predictions need, of a model that was read from a file, is not what a fit would have."""
+
     def _tuned(self, problem: Problem, chosen: Chosen) -> Loss:
         """The loss as the chosen method likes it."""
         return problem.loss

@@ -14,6 +14,7 @@ from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.estimators.base import PrivateLinear
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
+from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem
 from tacit.mechanisms import Chosen, defaults
 from tacit.types import Array, Loss
@@ -109,6 +110,10 @@ class LogisticRegression(PrivateClassifier):
         margin = 0.0 if self.margin is None else float(self.margin)
         several = classes > 2 and self.multiclass == "softmax"
         return Softmax(classes, margin) if several else Logistic(margin)
+
+    def check_settings(self) -> None:
+        """The margin of the link."""
+        check_margin(self.margin_)
 
     def _tuned(self, problem: Problem, chosen: Chosen) -> Loss:
         if self.margin is not None:

@@ -61,6 +61,11 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         check_range(f"target_bound={self.target_bound!r}", low, high)
         return float(low), float(high)
 
+    def check_settings(self) -> None:
+        """The range that predictions stay in, and the loss."""
+        self._range()
+        self._loss()
+
     def _units(self) -> tuple[float, float]:
         """What targets are measured from, and in: the middle of their range, and half of it."""
         low, high = self._range()
@@ -132,7 +137,10 @@ class PoissonRegressor(PrivateRegressor):
     def _typical(self) -> float:
         _, high = self._range()
         count = 0.1 * high if self.typical is None else check_positive("typical", check_real("typical", self.typical))
-        check(count <= high, f"Expected typical={self.typical} to be at most target_bound={high:g}.")
+        check(
+            1e-12 * high <= count <= high,
+            f"Expected typical={self.typical} to be at most target_bound={high:g}, and at least 1e-12 of that.",
+        )
         return count
 
     def _loss(self) -> Loss:

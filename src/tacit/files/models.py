@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from tacit import estimators
 from tacit.checks import PrivacyError, check, refuse
 from tacit.estimators.base import PrivateLinear
-from tacit.privacy.events import is_amount
+from tacit.privacy.events import is_amount, is_probability
 from tacit.privacy.guarantee import Guarantee, checksum
+from tacit.privacy.theorems import OWNER, RECORD
 from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
 from tacit.schema import Schema
 
@@ -107,6 +108,7 @@ def _build(content: Mapping[str, Any]) -> tuple[PrivateLinear, Schema | None]:
     need(set(settings) == set(kind.settings), "Its settings are not those of its estimator.")
     for key, value in settings.items():
         setattr(model, key, float(floats(value)))
+    model.check_settings()
     shape: tuple[int, ...] = ()
     if "classes" in content["parameters"]:
         model.classes_ = labels(content["classes"])
@@ -143,10 +145,14 @@ def guarantees(data: object) -> tuple[Guarantee, ...]:
 
 
 def _of_one_fit(guarantee: Guarantee, record: Guarantee) -> bool:
-    """Whether the guarantee of one record was stated with that of the model: it differs only in what it speaks of."""
+    """Whether the guarantee of one record was stated with that of the model: it differs only in what it speaks of.
+
+    What it assumes, the model's assumes too, but for whom a record counts on; so another fit's does not pass.
+    """
     own = ("epsilon", "events", "theorem", "status", "records", "protects", "assumptions")
     same = dataclasses.replace(guarantee, **{name: getattr(record, name) for name in own})
-    return record.records == 1 and record == same
+    alike = set(record.assumptions) <= {*guarantee.assumptions, OWNER}
+    return alike and (record.records, record.protects) == (1, RECORD) and record == same
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -173,8 +179,9 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee) -
     hints = get_type_hints(kind)
     for key, value in written.items():
         declared = value is None or labels(value).size > 1 if key == "classes" else _fits(value, hints[key])
-        endless = key == "epsilon" and value == "inf"
-        need(declared or endless, f"Its parameter {key} does not have a value that the estimator takes.")
+        declared = declared or (key == "epsilon" and value == "inf")
+        declared = declared and (key != "delta" or value is None or is_probability(value))
+        need(declared, f"Its parameter {key} does not have a value that the estimator takes.")
     parameters = {key: math.inf if value == "inf" else value for key, value in written.items()}
     for key in ("epsilon", "adjacency", "calibration"):
         need(parameters[key] == getattr(guarantee, key), f"Its {key} is not the one that the guarantee states.")

@@ -189,8 +189,7 @@ class DuchiPlan(Plan):
         loud = self.gradient if math.isinf(self.epsilon) else ball_size(self.gradient, self.epsilon, size)
         for step, rows in enumerate(np.array_split(order, self.batches)):
             part = problem.records.take(rows)
-            block = next(iter(part.blocks()))[0] if part.count else part.design.matrix
-            x = design(part, slice(0, part.count), block)
+            x = np.vstack([design(part, place, block) for block, place in part.blocks()])
             slopes = problem.loss.slope(x @ weights, part.targets)
             answers = slopes * x
             if math.isfinite(self.epsilon):

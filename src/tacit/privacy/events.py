@@ -314,7 +314,9 @@ def from_dict(data: object) -> Event:
     kind = _KINDS.get(str(data.get("kind")))
     check(kind is not None, "Expected an event of a known kind: " + ", ".join(_KINDS) + ".")
     assert kind is not None
-    fields = _fields(kind, {_NAMES.get(name, name): value for name, value in data.items() if name != "kind"})
+    given = {_NAMES.get(name, name): value for name, value in data.items() if name != "kind"}
+    check(len(given) == len(data) - 1, "Expected an event to state a field once.")
+    fields = _fields(kind, given)
     if "sensitivity" in fields:
         fields["sensitivity"] = Sensitivity(**_fields(Sensitivity, fields["sensitivity"]))
     event: Event = kind(**fields)

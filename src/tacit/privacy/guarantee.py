@@ -22,6 +22,7 @@ from tacit.types import ADJACENCIES, Adjacency, Status
 FORMAT = "tacit-guarantee"
 EVENTS = 64
 """The most events that a guarantee may list; no method of Tacit has more than two."""
+_SHARED = "all models of one protocol's collection share the contributors' noise"
 LONGEST = 2**20
 """The most characters that a guarantee alone may have."""
 TOLERANCE = 1e-6
@@ -138,10 +139,10 @@ class Guarantee:
         if data.get("checksum") != checksum(content):
             refuse("This guarantee was changed after it was written: its checksum does not match.")
         names = {field.name for field in dataclasses.fields(cls)}
-        if "collection" not in content and content.get("theorem") not in ("input", "input-paper", "input-record"):
-            content["collection"] = (
-                ""  # of an earlier version, which had it for collections only, among its assumptions
-            )
+        if "collection" not in content:  # of an earlier version, which knew no such field
+            if content.get("theorem") in ("input", "input-paper", "input-record"):
+                refuse("This guarantee is of an earlier version of Tacit, which did not say whose noise it shares.")
+            content["collection"] = ""
         if set(content) != {"format", *names}:
             refuse(f"This guarantee is malformed: it does not have exactly the fields {', '.join(sorted(names))}.")
         fields = {name: content[name] for name in names}
@@ -181,6 +182,7 @@ class Guarantee:
             f"status      {self.status.upper()} ({self.calibration} calibration)",
             f"protects    {self.protects}, for {self.records:,} record{'' if self.records == 1 else 's'}; n is public",
             f"method      {self.method}",
+            *(_wrapped("collection", f"{self.collection}: {_SHARED}") if self.collection else ()),
             *_wrapped("theorem", f"{row.statement} [{row.reference}; docs page '{row.page}']"),
             *_wrapped("assumes", "; ".join(self.assumptions)),
             *_wrapped("noise", ", ".join(f"{name.split(':')[1]} scale {s:.6g}" for name, s in self.noise.items())),

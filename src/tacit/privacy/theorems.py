@@ -29,6 +29,11 @@ from tacit.types import ADJACENCIES, Adjacency, Status
 
 MODEL = "the released model"
 RECORD = "one record, as it leaves its owner"
+OWNER = (
+    "TRUST FOR ONE RECORD: its owner drew fresh noise, told it to nobody and submitted once; nobody else is trusted, "
+    "neither the database nor the other contributors"
+)
+"""What the guarantee of one record counts on, where people perturb their own."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from tacit.mechanisms.input_plan import InputPerturbation, InputPlan, Setting, p
 from tacit.mechanisms.surrogates import Surrogate
 from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.noise import Source, SystemSource
+from tacit.privacy.theorems import OWNER
 from tacit.protocol import trust
 from tacit.protocol.submission import Submission, Submissions
 from tacit.reading import parse, read_bytes
@@ -157,7 +158,7 @@ class Protocol:
         trusted = trust.words(self.numbers.honest, self.numbers.sure(count), count)
         stated = state(
             self.plan(count), count, self.budget, method="input", seeded=seeded, calibration=self.calibration,
-            assumptions=(*words, *trusted), record_assumptions=(*words, trust.RECORD), collection=self.fingerprint,
+            assumptions=(*words, *trusted), record_assumptions=(*words, OWNER), collection=self.fingerprint,
         )  # fmt: skip
         record = stated.record_guarantee
         return dataclasses.replace(stated, guarantee=record) if again and record is not None else stated

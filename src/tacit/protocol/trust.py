@@ -12,16 +12,11 @@ Nothing that a database sees tells honest noise from noise that its sender knows
 be declared, and 1 is a promise that one careless contributor breaks. One in ten costs 5% more noise on the sums
 (1/sqrt(0.9)); a collection that expects more strangers with many names declares less."""
 
-RECORD = (
-    "TRUST FOR ONE RECORD: its owner drew fresh noise, told it to nobody and submitted once; nobody else is trusted, "
-    "neither the database nor the other contributors"
-)
-
 
 def words(honest: float, sure: int, count: int) -> tuple[str, ...]:
     """What the model's guarantee of ``count`` contributors counts on, ``sure`` of them honest.
 
-    The record's counts on RECORD alone.
+    The record's counts on its owner alone (:data:`tacit.privacy.theorems.OWNER`).
     """
     every = "every one" if honest == 1 else f"at least {sure:,}"
     others = (

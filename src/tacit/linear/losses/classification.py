@@ -99,7 +99,7 @@ class HuberHinge(Scalar):
     """The slope lies between -1 and 0 (times y)."""
 
     def __post_init__(self) -> None:
-        check_positive("smoothing", self.smoothing)
+        check(check_positive("smoothing", self.smoothing) <= 1e6, f"Expected smoothing={self.smoothing} <= 1e6.")
 
     @property
     def at_zero(self) -> float:

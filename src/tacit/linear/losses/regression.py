@@ -139,7 +139,7 @@ class Pinball(Scalar):
 
     def __post_init__(self) -> None:
         check(0 < self.quantile < 1, f"Expected 0 < quantile={self.quantile} < 1.")
-        check_positive("smoothing", self.smoothing)
+        check(check_positive("smoothing", self.smoothing) <= 1e6, f"Expected smoothing={self.smoothing} <= 1e6.")
 
     @property
     def lipschitz(self) -> float:
