@@ -115,7 +115,7 @@ def regime(seeds, quick):
         data = X[:n], y[:n], X[n:], y[n:]
         for share in (0.25, 0.1, 0.03):
             radius, budget = math.hypot(1.0, 0.5), Budget(0.3, n**-1.5)
-            facts = Facts(n, d + 1, 1, radius, Logistic(), True)
+            facts = Facts(records=n, features=d + 1, outputs=1, radius=radius, loss=Logistic(), intercept=True)
             plan = Individual(share=share).calibrate(budget, facts, None, "proven")
             step = plan.descent.step  # the same for all three
             methods = [

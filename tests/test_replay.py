@@ -33,7 +33,7 @@ SMALLER = {
     "dp-sgd-subset": GradientPerturbation(Subset(8), steps=20),
     "dp-lssgd": GradientPerturbation(Poisson(0.3), steps=20, smoothing=2.0),
     "bassily-2014": GradientPerturbation(Poisson(0.1), steps=40, momentum=0.0, schedule="inverse-root"),
-    "song-2013": GradientPerturbation(Disjoint(), "sphere", steps=5),
+    "song-2013": GradientPerturbation(Disjoint(), noise="sphere", steps=5),
 }
 """The same classes as in METHODS, with settings that sample at n = 30 and take fewer steps."""
 

@@ -13,7 +13,9 @@ from tacit.mechanisms import Disjoint, GradientPerturbation, ObjectivePerturbati
 from tacit.mechanisms.samplers import Everyone
 from tacit.types import Budget, Facts
 
-FACTS = Facts(5000, 11, 1, math.hypot(1.0, 0.5), Squared(), True, 0.5)
+FACTS = Facts(
+    records=5000, features=11, outputs=1, radius=math.hypot(1.0, 0.5), loss=Squared(), intercept=True, constant=0.5
+)
 BUDGET = Budget(0.1, 1e-5)
 
 
@@ -118,7 +120,9 @@ def test_the_noise_that_hides_the_solve_does_not_show(noise, loss):
     for (n, d), epsilon in itertools.product(
         [(500, 10), (32_561, 114), (200_000, 100), (2_097_152, 14)], (0.1, 1, 3, 10)
     ):
-        facts = Facts(n, d, 1, math.hypot(1.0, 0.5), loss, True, 0.5)
+        facts = Facts(
+            records=n, features=d, outputs=1, radius=math.hypot(1.0, 0.5), loss=loss, intercept=True, constant=0.5
+        )
         budget = Budget(epsilon, 0.0 if noise == "sphere" else 1e-6)
         plan = ObjectivePerturbation(noise).calibrate(budget, facts, None, "proven")
         each = math.sqrt(d) if noise == "sphere" else 1.0  # of one weight: the norm is about d, or sqrt(d)
@@ -132,7 +136,7 @@ NUMBERS = [loss for loss in LOSSES if not isinstance(loss.targets, str) and loss
 @pytest.mark.parametrize("loss", NUMBERS, ids=lambda loss: loss.name)
 def test_losses_whose_slopes_balance_are_not_clipped(loss):
     """A clip below the longest slope would cut one side only, and move the mean or the quantile."""
-    facts = Facts(5000, 10, 1, 1.118, loss)
+    facts = Facts(records=5000, features=10, outputs=1, radius=1.118, loss=loss)
     for sampler in (Everyone(), Disjoint()):
         assert defaults.descent(Budget(1.0, 1e-6), facts, sampler, "gaussian").clip == facts.gradient
 
@@ -141,6 +145,6 @@ def test_losses_whose_slopes_balance_are_not_clipped(loss):
 def test_one_release_from_the_precision_of_moments_on(loss):
     budget = Budget(1.0, 1e-6)
     for records, chosen in ((3000, "gradient"), (30_000, "objective")):
-        facts = Facts(records, 10, 1, 1.118, loss)
+        facts = Facts(records=records, features=10, outputs=1, radius=1.118, loss=loss)
         assert (defaults.precision(budget, facts) >= defaults.SHARP) == (chosen == "objective")
         assert defaults.prefer(budget, facts) == chosen

@@ -232,7 +232,7 @@ def test_the_chain_is_clip_noise_smooth_moments_step(rng):
     mechanism = GradientPerturbation(steps=3, step=0.1, momentum=0.5, schedule="inverse", smoothing=1.5)
     plan = mechanism.calibrate(Budget(1.0, 1e-5), problem.facts, 0.01, "proven")
     weights, velocity = problem.start(), 0.0
-    unsmoothed = replace(plan, descent=Descent(1, 1.0), smoothing=0.0, decay=0.0)
+    unsmoothed = replace(plan, descent=Descent(steps=1, step=1.0), smoothing=0.0, decay=0.0)
     for t in range(3):
         # One plain step of size 1 from zero gives minus the noisy mean gradient; shift the problem to start at weights.
         noisy = _noisy(unsmoothed, problem, weights, source)
@@ -249,7 +249,7 @@ def _noisy(plan, problem, weights, source):
 
 def test_adam_is_adam(rng):
     gradients = rng.normal(size=(4, 5, 2))
-    descent = Descent(4, 0.1, momentum=0.9, optimizer="adam")
+    descent = Descent(steps=4, step=0.1, momentum=0.9, optimizer="adam")
     given = iter(gradients)
     weights = descent.run(lambda w: next(given), np.zeros((5, 2))).weights
     first = second = expected = np.zeros((5, 2))
@@ -258,13 +258,15 @@ def test_adam_is_adam(rng):
         expected = expected - 0.1 * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - SECOND**t)) + TINY)
     assert weights == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ValueError, match="Expected optimizer="):
-        Descent(1, 1.0, optimizer="rmsprop")
+        Descent(steps=1, step=1.0, optimizer="rmsprop")
 
 
 def test_the_ergodic_average_weighs_starting_points_by_step_size():
     gradients = iter(np.ones((3, 1, 1)))
     weights = (
-        Descent(3, 1.0, schedule="inverse", average="ergodic").run(lambda w: next(gradients), np.zeros((1, 1))).weights
+        Descent(steps=3, step=1.0, schedule="inverse", average="ergodic")
+        .run(lambda w: next(gradients), np.zeros((1, 1)))
+        .weights
     )
     # Points 0, -1, -3/2 before steps 1, 1/2, 1/3: (-1/2 - 1/2) / (11/6).
     assert weights[0, 0] == pytest.approx(-6 / 11)
@@ -285,7 +287,7 @@ def test_the_rules_do_not_depend_on_the_unit_of_the_rows(loss, optimizer):
     """Rows ten times as long need weights a tenth as large: SGD's step falls by 100 and Adam's by 10."""
     steps, clips = [], []
     for radius in (1.0, 10.0):
-        facts = Facts(5000, 20, 4 if loss.coupled else 1, radius, loss)
+        facts = Facts(records=5000, features=20, outputs=4 if loss.coupled else 1, radius=radius, loss=loss)
         mechanism = GradientPerturbation(smoothing=1.0, optimizer=optimizer)
         plan = mechanism.calibrate(Budget(0.5, 1e-5), facts, None, "proven")
         steps.append(plan.descent.step)

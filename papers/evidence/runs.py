@@ -62,7 +62,7 @@ class Counts:
 
 def facts_of(records: int, columns: int) -> Facts:
     """The public facts of logistic regression on rows in the unit ball, without intercept: G = 1, curvature 1/4."""
-    return Facts(records, columns, 1, 1.0, Logistic(), False)
+    return Facts(records=records, features=columns, outputs=1, radius=1.0, loss=Logistic(), intercept=False)
 
 
 def problem_of(rows: Array, labels: Array) -> Problem:

@@ -119,7 +119,7 @@ class Loss(Protocol):
         """The slope at z + u less that at z, with an error of ulps of u, however small u is next to z."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """Everything public about a training run, and nothing else: the head of the public river.
 

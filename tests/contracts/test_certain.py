@@ -322,7 +322,7 @@ def test_the_threshold_follows_from_rounding_and_from_passes():
     assert 48 * relative_rounding(facts) * largest_condition(facts) ** 1.5 == pytest.approx(1)
     assert relative_rounding(facts) == (30 + 1 + 64 + 350 / 64 + 64) * 2.0**-53
     assert least_strength(facts) == pytest.approx(350 * 5e5 / 1e8, rel=1e-6), "there passes decide"
-    wide = Facts(10**8, 20_000, 1, 1.0, Logistic())
+    wide = Facts(records=10**8, features=20_000, outputs=1, radius=1.0, loss=Logistic())
     assert largest_condition(wide) < 1e8
     assert least_strength(wide) == 10**8 * 0.25 / (largest_condition(wide) - 1), "there rounding does"
     for chosen in (facts, wide):
@@ -346,7 +346,9 @@ def test_weaker_regularisers_are_refused_by_both_mechanisms(mechanism):
 def test_what_the_rules_choose_is_admitted(loss, noise):
     sizes = itertools.product((1, 50, 10**5, 10**9), (1, 100, 10**5), (1e-3, 1.0, 50.0, 1e6, math.inf))
     for n, d, epsilon in sizes:
-        facts = Facts(n, d, outputs_of(loss), 1.118, loss, True, 0.5)
+        facts = Facts(
+            records=n, features=d, outputs=outputs_of(loss), radius=1.118, loss=loss, intercept=True, constant=0.5
+        )
         budget = Budget(epsilon, 0.0 if noise == "sphere" else 1e-6)
         check_certifiable(facts, defaults.output_strength(budget, facts, noise))
         check_certifiable(facts, defaults.objective_strength(budget, facts, noise))

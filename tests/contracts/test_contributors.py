@@ -41,7 +41,9 @@ def test_contributors_noise_fits_the_budget_and_wastes_less_than_a_percent(name,
     mechanism = METHODS[name].mechanism
     for records, epsilon in itertools.product((300, 3000), (0.5, 1.0, 3.0)):
         budget = budget_for(mechanism, epsilon, DELTA, "replace-one")
-        plan = mechanism.calibrate(budget, Facts(records, 5, outputs_of(loss), 1.2, loss), None, "proven")
+        plan = mechanism.calibrate(
+            budget, Facts(records=records, features=5, outputs=outputs_of(loss), radius=1.2, loss=loss), None, "proven"
+        )
         price = accounting.epsilon(plan.events, budget.delta, "replace-one")
         # Shuffled releases get half of delta for their own delta_0 whatever that is worth, so they waste more.
         least = 0.85 if isinstance(plan.events[0], Shuffled) else 0.99

@@ -50,7 +50,7 @@ QUICK = {
 
 
 def facts_for(loss, n=300, d=5):
-    return Facts(n, d, outputs_of(loss), 1.2, loss)
+    return Facts(records=n, features=d, outputs=outputs_of(loss), radius=1.2, loss=loss)
 
 
 @functools.cache

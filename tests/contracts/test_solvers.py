@@ -148,7 +148,7 @@ def test_descent_against_a_reference(steps, rng):
 
     schedules, averages = ("constant", "linear", "inverse", "inverse-root"), ("last", "all", "tail")
     for schedule, average, momentum, radius in itertools.product(schedules, averages, (0.0, 0.9), (math.inf, 0.3)):
-        descent = Descent(steps, 0.3, momentum, schedule, average, radius)
+        descent = Descent(steps=steps, step=0.3, momentum=momentum, schedule=schedule, average=average, radius=radius)
         calls.clear()
         solution = descent.run(gradient, np.zeros((3, 2)))
         assert len(calls) == solution.steps == steps

@@ -34,12 +34,23 @@ from tacit.types import ADJACENCIES, Budget, Facts
 NETWORKS = {"input-perturbation"}
 """Names of methods that only networks have."""
 OBJECTS = [
-    Output(), Output("descent"), Output("passes"), Output(noise="sphere"), ObjectivePerturbation(),
-    ObjectivePerturbation("sphere"), GradientPerturbation(steps=3), GradientPerturbation(Everyone(), "sphere", steps=1),
-    GradientPerturbation(Disjoint()), GradientPerturbation(Disjoint(), "sphere"), LocalPerturbation(shuffle=False),
-    GradientPerturbation(Subset(9), steps=2), PidpSgd(constant=1.0, contribution_constant=1.0),
-    PiDbdpErm(constant=1.0), PublishedInput("dbdp-erm", constant=1.0), PublishedInput("input-kang-2020", constant=1.0),
-]  # fmt: skip
+    Output(),
+    Output("descent"),
+    Output("passes"),
+    Output(noise="sphere"),
+    ObjectivePerturbation(),
+    ObjectivePerturbation("sphere"),
+    GradientPerturbation(steps=3),
+    GradientPerturbation(Everyone(), noise="sphere", steps=1),
+    GradientPerturbation(Disjoint()),
+    GradientPerturbation(Disjoint(), noise="sphere"),
+    LocalPerturbation(shuffle=False),
+    GradientPerturbation(Subset(9), steps=2),
+    PidpSgd(constant=1.0, contribution_constant=1.0),
+    PiDbdpErm(constant=1.0),
+    PublishedInput("dbdp-erm", constant=1.0),
+    PublishedInput("input-kang-2020", constant=1.0),
+]
 """Mechanisms as users pass them, with settings that no name has."""
 
 
@@ -52,7 +63,7 @@ def brief(mechanism):
 
 def stated(method, adjacency, calibration, loss):
     """The guarantees of a method, or none where it refuses."""
-    facts = Facts(300, 5, outputs_of(loss), 1.2, loss)
+    facts = Facts(records=300, features=5, outputs=outputs_of(loss), radius=1.2, loss=loss)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

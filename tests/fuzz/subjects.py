@@ -53,7 +53,7 @@ def guarantees():
     found = []
     for name in PRICED:
         loss = Squared() if name == "statistics" else Logistic()
-        facts = Facts(300, 5, 1, 1.2, loss)
+        facts = Facts(records=300, features=5, outputs=1, radius=1.2, loss=loss)
         chosen = choose_method(name, Budget(1.0, 1e-5), facts)
         prepared = prepare(facts, replace(chosen, mechanism=BRIEF.get(name, chosen.mechanism)), seeded=True)
         for guarantee in (prepared.guarantee, prepared.record_guarantee):

@@ -154,9 +154,14 @@ def test_networks_agree_with_linear_models(rng):
     with torch.no_grad():
         model.weight.copy_(torch.tensor(influence.weights.T))
     net = NetworkInfluence(
-        model, lambda z, t: torch.nn.functional.softplus(-t * z[:, 0]), torch.tensor(X), torch.tensor(y), 0.05, 0.0,
+        model,
+        lambda z, t: torch.nn.functional.softplus(-t * z[:, 0]),
+        torch.tensor(X),
+        torch.tensor(y),
+        regularization=0.05,
+        damping=0.0,
         tolerance=1e-10,
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(net.vector(7)["weight"].numpy().ravel(), influence.vector(7).ravel(), rtol=1e-6)
     test = problem_of(X[:30], y[:30], Logistic(), clip=100.0)
     rises = net.on(torch.tensor(X[:30]), torch.tensor(y[:30])).numpy()

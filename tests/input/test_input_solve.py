@@ -31,7 +31,9 @@ def collected(numbers, count, rng, seed=0):
 
 def quadratic_of(numbers, sums, ridge=None, radius=None):
     ridge = numbers.minimum(sums.count).ridge if ridge is None else ridge
-    return Quadratic(sums, *numbers.steps, ridge, numbers.radius if radius is None else radius)
+    row_step, cross_step = numbers.steps
+    within = numbers.radius if radius is None else radius
+    return Quadratic(sums, row_step=row_step, cross_step=cross_step, ridge=ridge, radius=within)
 
 
 def true_minimiser(quadratic):

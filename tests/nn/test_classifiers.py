@@ -109,7 +109,7 @@ def test_training_is_in_double_precision(rng, monkeypatch):
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_the_plan_spends_the_budget_and_no_more(adjacency):
     budget = Budget(1.0, 1e-5, adjacency)
-    facts = Facts(10_000, 500, 1, 1.0, NetworkLoss())
+    facts = Facts(records=10_000, features=500, outputs=1, radius=1.0, loss=NetworkLoss())
     recipe = calibrate(facts, Chosen("dp-sgd", NetworkDescent(rate=0.05, steps=100, clip=1.0), budget))
     from tacit.privacy import accounting
 

@@ -255,7 +255,7 @@ def test_steps_without_noise_are_plain_steps(rng):
 
 
 def test_blocks_do_not_change_a_decision(rng):
-    facts = Facts(100, 50, 1, 1.0, NetworkLoss(1.0, 10.0))
+    facts = Facts(records=100, features=50, outputs=1, radius=1.0, loss=NetworkLoss(lipschitz=1.0, smoothness=10.0))
     mechanism = PidpSgd(constant=1.0, contribution_constant=1.0, local=10)
     plan = replace(mechanism.calibrate(Budget(1.0, 0.02), facts, 0.01, "paper"), contribution_scale=0.0)
     own = 0.5 * plan.ratio * plan.threshold * rng.uniform(-1.0, 1.0, size=(30, 50))

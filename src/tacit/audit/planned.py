@@ -80,7 +80,14 @@ def planned(
     check(not isinstance(loss, str) or loss in _LOSSES, f"Unknown loss {loss!r}. Known: {', '.join(_LOSSES)}.")
     chosen: Loss = _LOSSES[loss] if isinstance(loss, str) else loss
     wide = features + (1 if intercept else 0)
-    facts = Facts(records, wide, chosen.outputs, float(np.hypot(clip, intercept)), chosen, bool(intercept))
+    facts = Facts(
+        records=records,
+        features=wide,
+        outputs=chosen.outputs,
+        radius=float(np.hypot(clip, intercept)),
+        loss=chosen,
+        intercept=bool(intercept),
+    )
     decided = choose_method(method, claimed, facts, calibration)
     plan = calibrate(facts, decided, regularization, calibration)
     name = f"{decided.name}, {chosen.name} loss"

@@ -7,7 +7,7 @@ record on it is one directional derivative each, ``<grad loss_i, s>/n``, all n o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from tacit.checks import check
@@ -33,6 +33,7 @@ class NetworkInfluence:
     loss: Callable[[Any, Any], Any]
     inputs: Any = field(repr=False)
     targets: Any = field(repr=False)
+    _: KW_ONLY
     regularization: float = 0.0
     damping: float = 0.01
     iterations: int = 200

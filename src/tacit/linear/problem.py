@@ -232,13 +232,13 @@ class Problem:
         """The public facts about this problem."""
         records = self.records
         return Facts(
-            records.count,
-            records.features,
-            self.outputs,
-            records.design.radius,
-            self.loss,
-            bool(records.design.intercept),
-            records.design.intercept,
+            records=records.count,
+            features=records.features,
+            outputs=self.outputs,
+            radius=records.design.radius,
+            loss=self.loss,
+            intercept=bool(records.design.intercept),
+            constant=records.design.intercept,
         )  # fmt: skip
 
     def start(self) -> Array:

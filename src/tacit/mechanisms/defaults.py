@@ -126,7 +126,7 @@ def target_size(facts: Facts) -> float | None:
     return None if isinstance(targets, str) else max(-targets[0], targets[1])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DescentRule:
     """How a noisy descent is run, but for its step size."""
 
@@ -149,13 +149,21 @@ def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> Desce
     numbers, squared = target_size(facts) is not None, facts.loss.name == "squared"
     clip = (1.0 if numbers and not squared else 0.5) * facts.radius * facts.loss.lipschitz
     if isinstance(sampler, Disjoint):
-        return DescentRule(max(1, min(50, facts.records // 20)), clip, 0.0, "inverse-root", "last")
+        return DescentRule(
+            steps=max(1, min(50, facts.records // 20)), clip=clip, momentum=0.0, schedule="inverse-root", average="last"
+        )
     steps = 80 if isinstance(sampler, Everyone) else 200
     if facts.loss.coupled:
-        return DescentRule(steps, 0.35 * facts.radius, 0.9, "constant", "last")
+        return DescentRule(steps=steps, clip=0.35 * facts.radius, momentum=0.9, schedule="constant", average="last")
     if numbers and budget.private:
-        return DescentRule(steps, regression_clip(budget, facts) if squared else clip, 0.9, "linear", "tail")
-    return DescentRule(steps, clip, 0.9, "linear", "last")
+        return DescentRule(
+            steps=steps,
+            clip=regression_clip(budget, facts) if squared else clip,
+            momentum=0.9,
+            schedule="linear",
+            average="tail",
+        )
+    return DescentRule(steps=steps, clip=clip, momentum=0.9, schedule="linear", average="last")
 
 
 def step_size(
@@ -174,7 +182,7 @@ def step_size(
     by it.
     """
     length = facts.size if noise == "sphere" else math.sqrt(facts.size)
-    shape = Descent(rule.steps, 1.0, rule.momentum, rule.schedule)
+    shape = Descent(steps=rule.steps, step=1.0, momentum=rule.momentum, schedule=rule.schedule)
     weight = sum(shape.size(t) for t in range(rule.steps)) / (1 - rule.momentum)
     left = beta(facts.size, smoothing) if smoothing else 1.0
     if not scale:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal
 
 from tacit.linear.problem import Problem, largest_weight, steps_slack
@@ -75,6 +75,7 @@ class GradientPerturbation:
     """
 
     sampler: Sampler = field(default_factory=Everyone)
+    _: KW_ONLY
     noise: Noise = "gaussian"
     steps: int | None = None
     clip: float | None = None
@@ -112,11 +113,11 @@ class GradientPerturbation:
             sampler = Subset(max(1, round(sampler.expected(facts.records, 1))))
         rule = defaults.descent(budget, facts, sampler, self.noise)
         rule = defaults.DescentRule(
-            self.steps or rule.steps,
-            min(self.clip or rule.clip, facts.radius * facts.loss.lipschitz),
-            rule.momentum if self.momentum is None else self.momentum,
-            self.schedule or rule.schedule,
-            self.average or rule.average,
+            steps=self.steps or rule.steps,
+            clip=min(self.clip or rule.clip, facts.radius * facts.loss.lipschitz),
+            momentum=rule.momentum if self.momentum is None else self.momentum,
+            schedule=self.schedule or rule.schedule,
+            average=self.average or rule.average,
         )
         steps, clip = rule.steps, rule.clip
         norm = clip * math.sqrt(facts.models)
@@ -138,9 +139,15 @@ class GradientPerturbation:
             facts, rule, scale, divisor, self.noise, facts.models, self.smoothing, self.optimizer
         )
         descent = Descent(
-            steps, step, rule.momentum, rule.schedule, rule.average, self.radius, self.optimizer,
-            largest_weight(facts, clip),
-        )  # fmt: skip
+            steps=steps,
+            step=step,
+            momentum=rule.momentum,
+            schedule=rule.schedule,
+            average=rule.average,
+            radius=self.radius,
+            optimizer=self.optimizer,
+            largest=largest_weight(facts, clip),
+        )
         # Sphere noise is for records that are used once: one step over all records is one disjoint batch.
         theorem = "disjoint-gradient" if self.noise == "sphere" else sampler.theorem
         words = (
@@ -198,7 +205,7 @@ METHODS = (
     ),
     Method(
         name="song-2013",
-        mechanism=GradientPerturbation(Disjoint(), "sphere"),
+        mechanism=GradientPerturbation(Disjoint(), noise="sphere"),
         paper="Song, Chaudhuri & Sarwate 2013",
         about="pure epsilon: one pass over disjoint batches",
     ),

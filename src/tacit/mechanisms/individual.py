@@ -102,7 +102,7 @@ class IndividualPlan(Plan):
         return Solution(solution.weights, solution.gap, solution.steps, {"spent": Spent(mu, account.whole, steps)})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Individual:
     """Noisy gradient descent with individual accounting. Whatever is None is chosen by a rule from public facts.
 
@@ -152,9 +152,12 @@ class Individual:
         clip = min(self.clip or longest, longest)
         share = min(1.0, check_positive("share", (base.clip / clip) ** 2 if self.share is None else self.share))
         rule = defaults.DescentRule(
-            steps, base.clip, base.momentum if self.momentum is None else self.momentum, self.schedule or base.schedule,
-            self.average or base.average,
-        )  # fmt: skip
+            steps=steps,
+            clip=base.clip,
+            momentum=base.momentum if self.momentum is None else self.momentum,
+            schedule=self.schedule or base.schedule,
+            average=self.average or base.average,
+        )
         norm = clip * math.sqrt(facts.models)
         # A hair more, so that rounding the charge up does not cost a record the last of a whole number of full steps.
         limit = norm**2 * max(1.0, share * steps) * (1 + 1e-9)
@@ -167,7 +170,14 @@ class Individual:
         scale = smallest_scale(released, budget, guess=math.sqrt(limit) / budget.epsilon)
         divisor = float(facts.records)
         step = self.step or defaults.step_size(facts, rule, scale, divisor, "gaussian", facts.models, self.smoothing)
-        descent = Descent(steps, step, rule.momentum, rule.schedule, rule.average, self.radius)
+        descent = Descent(
+            steps=steps,
+            step=step,
+            momentum=rule.momentum,
+            schedule=rule.schedule,
+            average=rule.average,
+            radius=self.radius,
+        )
         factor = 1.0 if budget.adjacency == "add-remove" else 2.0
         words = (
             f"each record's gradient clipped to norm {clip:.6g}",

@@ -255,7 +255,11 @@ class InputNumbers:
             scale = self.cross_scale * math.sqrt(missing)
             cross = cross + gaussian_steps(source, (self.features,), scale, self.steps[1]).astype(object)
         ridge, tolerance = self.minimum(sums.count).ridge, self.tolerance(sums.count)
-        quadratic = Quadratic(Sums(sums.count, sums.second, cross), *self.steps, ridge, self.radius)
+        row_step, cross_step = self.steps
+        quadratic = Quadratic(
+            Sums(sums.count, sums.second, cross), row_step=row_step, cross_step=cross_step, ridge=ridge,
+            radius=self.radius,
+        )  # fmt: skip
         weights, gap = quadratic.solve(tolerance)
         out = self.hidden(sums.count).scale
         released = add_gaussian(weights if gap <= tolerance else np.zeros(self.features), out, source)

@@ -258,7 +258,7 @@ def plan_of(numbers: InputNumbers, setting: Setting, budget: Budget, calibration
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InputPerturbation:
     """Input perturbation. ``radius`` eta (None: by rule); ``record_epsilon`` what contributors ask for themselves.
 

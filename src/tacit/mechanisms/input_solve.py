@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -32,6 +32,7 @@ class Quadratic:
     """``w.(A + Delta)w/2 - c.w`` over the ball of ``radius``: A and c by ``sums`` in grid steps, Delta is ``ridge``."""
 
     sums: Sums
+    _: KW_ONLY
     row_step: float
     cross_step: float
     ridge: float

@@ -115,7 +115,7 @@ class Steps:
     def train(self, problem: Problem, source: Source) -> Array:
         """Descend from zero."""
         full = replace(problem, strength=self.strength)
-        return Descent(self.count, self.step).run(full.gradient, problem.start()).weights
+        return Descent(steps=self.count, step=self.step).run(full.gradient, problem.start()).weights
 
 
 @dataclass(frozen=True, kw_only=True)

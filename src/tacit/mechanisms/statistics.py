@@ -30,7 +30,7 @@ from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site, Solution
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Weights:
     """Precision weights of second moments, means, cross moments, the target's mean and the count."""
 

@@ -111,7 +111,9 @@ class Svrg:
 
         multiplier = smallest_scale(released, budget, guess=math.sqrt(self.rounds) * 4 / budget.epsilon)
         scale = multiplier * clip * root
-        shape = defaults.DescentRule(self.rounds * self.inner, clip, 0.0, "constant", "last")
+        shape = defaults.DescentRule(
+            steps=self.rounds * self.inner, clip=clip, momentum=0.0, schedule="constant", average="last"
+        )
         # An anchor's noise is used in all of its inner steps, so it adds up as if it were sqrt(inner) larger.
         step = defaults.step_size(facts, shape, scale * math.sqrt(self.inner), facts.records, models=facts.models)
         words = (

@@ -70,7 +70,9 @@ class _NetworkClassifier(NetworkFace):
         budget = budget_of(self.epsilon, self.delta, self.adjacency, len(labels))
         mechanism = self._mechanism(budget, len(labels))
         size = sum(p.numel() for p in network.parameters())
-        facts = Facts(len(labels), size, 1, 1.0, NetworkLoss(outputs=len(self.classes_)))
+        facts = Facts(
+            records=len(labels), features=size, outputs=1, radius=1.0, loss=NetworkLoss(outputs=len(self.classes_))
+        )
         low, high = self._range()
         prepared = prepare(
             facts, Chosen("dp-lssgd" if self.smoothing else "dp-sgd", mechanism, budget), seeded=source.seeded,

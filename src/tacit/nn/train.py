@@ -28,7 +28,7 @@ from tacit.rounding import U
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Targets
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NetworkLoss:
     """The constants of a network's loss, as far as they are public: none is known unless it is declared."""
 

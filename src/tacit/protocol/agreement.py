@@ -113,7 +113,9 @@ class Protocol:
         constant = INTERCEPT * clip if intercept else 0.0
         if honest is None:
             honest = 1.0 if calibration == "paper" else trust.HONEST
-        mechanism = InputPerturbation(radius, record_epsilon, surrogate, honest=check_positive("honest", honest))
+        mechanism = InputPerturbation(
+            radius=radius, record_epsilon=record_epsilon, surrogate=surrogate, honest=check_positive("honest", honest)
+        )
         facts = _facts(width, cohort, clip, constant, aim)
         budget = Budget(epsilon, delta)
         check(budget.private, "A protocol needs a finite epsilon.")
@@ -317,7 +319,15 @@ def _facts(columns: int, count: int, clip: float, constant: float, target: Targe
     check(target.classes is None or len(target.classes) == 2, "Input perturbation learns two classes, or a number.")
     loss: Loss = Squared(1.0) if target.classes is None else Logistic()
     reach = float(np.hypot(clip, constant))
-    return Facts(count, columns + (1 if constant else 0), 1, reach, loss, bool(constant), constant)
+    return Facts(
+        records=count,
+        features=columns + (1 if constant else 0),
+        outputs=1,
+        radius=reach,
+        loss=loss,
+        intercept=bool(constant),
+        constant=constant,
+    )
 
 
 def _targets(labels: Any, target: Target) -> Array:

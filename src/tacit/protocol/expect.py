@@ -66,7 +66,7 @@ def excess_bound(numbers: InputNumbers, count: int) -> float:
     return (2 * numbers.radius * pull + numbers.radius**2 * shift) / count
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
     """The constants of Fukuchi et al. 2017's utility bounds, from the numbers of ``calibration='paper'``."""
 
@@ -85,9 +85,15 @@ class Published:
         reach = math.hypot(numbers.clip, numbers.intercept)
         smooth = numbers.curvature * reach**2
         return cls(
-            numbers.cohort, numbers.features, smooth, smooth * numbers.radius + numbers.slope * reach, budget.epsilon,
-            budget.delta, numbers.strength, numbers.row_scale * math.sqrt(numbers.cohort),
-        )  # fmt: skip
+            count=numbers.cohort,
+            features=numbers.features,
+            smooth=smooth,
+            lipschitz=smooth * numbers.radius + numbers.slope * reach,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            strong=numbers.strength,
+            row_noise=numbers.row_scale * math.sqrt(numbers.cohort),
+        )
 
     def _main(self) -> float:
         inner = 8 * math.log(4 / self.delta) + 4 * self.epsilon
@@ -140,7 +146,7 @@ def simulate(numbers: InputNumbers, setting: Setting, count: int, *, trials: int
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Balance:
     """One point of the alpha trade-off: both epsilons, and the excess risk (a bound, and a simulation)."""
 
@@ -170,5 +176,13 @@ def balance(
             Published.of(numbers, part).theorem_2(setting.radius) if paper else excess_bound(numbers, setting.cohort)
         )
         measured = simulate(numbers, setting, setting.cohort, trials=trials)
-        found.append(Balance(alpha, part.epsilon, record_epsilon(numbers, budget.delta), bound, measured))
+        found.append(
+            Balance(
+                alpha=alpha,
+                model_epsilon=part.epsilon,
+                record_epsilon=record_epsilon(numbers, budget.delta),
+                bound=bound,
+                simulated=measured,
+            )
+        )
     return found

@@ -158,9 +158,11 @@ class PublishedMLPClassifier(NetworkFace):
     def _prepare(self, records: int, size: int, rate: float, seeded: bool) -> Prepared:
         """The public river: no record is an argument."""
         delta = min(records**-1.5, 0.01) if self.delta is None else float(self.delta)
-        loss = NetworkLoss(check_positive("lipschitz", self.lipschitz), 1 / rate, "perceptron")
+        loss = NetworkLoss(
+            lipschitz=check_positive("lipschitz", self.lipschitz), smoothness=1 / rate, name="perceptron"
+        )
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        facts = Facts(records, size, outputs, 1.0, loss)
+        facts = Facts(records=records, features=size, outputs=outputs, radius=1.0, loss=loss)
         budget = Budget(float(self.epsilon), delta)
         words = (
             f"a perceptron of {size:,} parameters; rows in the unit ball, biases apart; the set of labels was declared",

@@ -14,7 +14,7 @@ from tacit.mechanisms.spending import Spent
 from tacit.privacy.guarantee import Guarantee
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Accounts:
     """How many records spent how much of one fit's budget. NOT PRIVATE: computed from the records, for the curator.
 
@@ -33,12 +33,18 @@ class Accounts:
         """The histogram of the records' own epsilons, at the delta of the guarantee."""
         own = spent.epsilon(guarantee.delta)
         if not own.size or not np.isfinite(own).all():
-            return cls((), (), math.nan, math.nan, guarantee.epsilon, guarantee.delta)
+            return cls(
+                edges=(), counts=(), median=math.nan, largest=math.nan, epsilon=guarantee.epsilon, delta=guarantee.delta
+            )
         counts, edges = spent.histogram(guarantee.delta, bins)
         return cls(
-            tuple(edges.tolist()), tuple(counts.tolist()), float(np.median(own)), float(own.max()), guarantee.epsilon,
-            guarantee.delta,
-        )  # fmt: skip
+            edges=tuple(edges.tolist()),
+            counts=tuple(counts.tolist()),
+            median=float(np.median(own)),
+            largest=float(own.max()),
+            epsilon=guarantee.epsilon,
+            delta=guarantee.delta,
+        )
 
     @property
     def total(self) -> int:

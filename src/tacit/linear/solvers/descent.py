@@ -19,7 +19,7 @@ SECOND, TINY = 0.999, 1e-8
 """Adam's memory of squared gradients, and what keeps its division finite (Kingma & Ba 2014)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Descent:
     """``steps`` steps ``v <- momentum v + g(w); w <- project(w - step_t v)``, or Adam's.
 
