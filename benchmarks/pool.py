@@ -5,6 +5,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent.parent))  # where papers/ is, also when this is run as a script
 
 from papers.engine.workers import one_thread
 

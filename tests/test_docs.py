@@ -6,6 +6,8 @@ import importlib
 import itertools
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -198,3 +200,10 @@ def test_the_api_page_is_complete():
     shown, names = list(described(DOCS / "api.md")), dict(public())
     assert {"Guarantee", "audit.audit", "protocol.Database", "nn.MLPClassifier", "datasets.load"} <= names.keys()
     assert [name for name, value in names.items() if not any(value is known for known in shown)] == []
+
+
+@pytest.mark.parametrize("script", ["run", "losses", "walks", "input", "strangers"])
+def test_benchmarks_start_from_anywhere(script, tmp_path):
+    command = [sys.executable, str(ROOT / "benchmarks" / f"{script}.py"), "--help"]
+    found = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (0, "")
