@@ -30,7 +30,7 @@ class Observed(Subject):
     repeated: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:  # type: ignore[override]  # a field elsewhere, read-only everywhere
         """That of the black box."""
         return self.box.name
 
