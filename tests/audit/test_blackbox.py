@@ -39,7 +39,7 @@ def test_every_leak_is_a_violation(leak):
 def test_what_is_told_with_something_new_in_every_run_is_a_violation(leak):
     """Text, warnings and errors with a number of the run: no two are the same, and what they quote tells. (Errors are
     raised in half of the runs, by chance: that they are raised tells nothing.)"""
-    result = audit(NoisySum(leak=leak), CLAIM, pairs=LABEL, trials=600, seed=1)
+    result = audit(NoisySum(leak=leak), CLAIM, pairs=LABEL, trials=2000, seed=1)
     assert result.verdict == "violated", str(result)
     assert not result.notes
 
@@ -78,8 +78,8 @@ def test_functions_are_heard_as_well():
             raise ValueError("a label below zero")
         return rng.normal(size=2)
 
-    assert audit(warns, CLAIM, pairs=LABEL, trials=600, seed=1).verdict == "violated"
-    result = audit(raises, CLAIM, pairs=LABEL, trials=600, seed=1)
+    assert audit(warns, CLAIM, pairs=LABEL, trials=2000, seed=1).verdict == "violated"
+    result = audit(raises, CLAIM, pairs=LABEL, trials=2000, seed=1)
     assert (result.verdict, result.notes) == ("violated", (REFUSED,))
     with pytest.raises(ValueError, match="a label below zero"):
         audit(raises, CLAIM, pairs=Pair.of((np.ones((2, 1)), -np.ones(2)), (np.zeros((2, 1)), -np.ones(2))), trials=600)
@@ -194,7 +194,7 @@ def test_runs_of_different_lengths():
         lambda X, y, rng: rng.normal(size=rng.integers(1, 5)), CLAIM, pairs=LABEL, trials=600, confidence=SURE
     )
     assert chance.verdict == "consistent"
-    data = audit(lambda X, y, rng: rng.normal(size=2 if y[-1] > 0 else 3), CLAIM, pairs=LABEL, trials=600, seed=1)
+    data = audit(lambda X, y, rng: rng.normal(size=2 if y[-1] > 0 else 3), CLAIM, pairs=LABEL, trials=2000, seed=1)
     assert data.verdict == "violated"
     assert data.attack == "form of result"
 
