@@ -18,10 +18,11 @@ from tacit._version import __version__
 from tacit.checks import at_most, plain_numbers, refuse
 from tacit.mechanisms.base import Chosen, Plan
 from tacit.privacy import accounting
+from tacit.privacy.calibrate import fits
 from tacit.privacy.events import Gaussian
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
-from tacit.privacy.theorems import RECORD, THEOREMS
+from tacit.privacy.theorems import AFTER_COUNTS, RECORD, THEOREMS
 from tacit.types import Budget, Calibration, Facts, Solution, Status
 
 
@@ -68,7 +69,12 @@ def calibrate(
     unmet = mechanism.needs(facts, calibration)
     if unmet:
         refuse(unmet)
-    plan: Plan = mechanism.calibrate(plain_numbers(chosen.budget), facts, plain_numbers(regularization), calibration)
+    budget = plain_numbers(chosen.budget)
+    if budget.spent and calibration == "paper":
+        refuse("A paper's noise is set for a fit that released nothing before. Use calibration='proven'.")
+    plan: Plan = mechanism.calibrate(budget, facts, plain_numbers(regularization), calibration)
+    if budget.spent and not fits(plan.events, budget):
+        refuse("This method does not count what was released before it. Use another method.")
     return plan
 
 
@@ -90,9 +96,11 @@ def state(
     whose noise the model shares.
     """
     budget = plain_numbers(budget)
+    events = (*budget.spent, *plan.events)
+    theorem = AFTER_COUNTS if budget.spent else plan.theorem if events else "none"
     guarantee = Guarantee(
         epsilon=budget.epsilon, delta=budget.delta, adjacency=budget.adjacency, status=_status(plan, budget, method),
-        method=method, theorem=plan.theorem if plan.events else "none", records=records, events=plan.events,
+        method=method, theorem=theorem, records=records, events=events,
         assumptions=(*assumptions, *plan.assumptions), seeded=seeded, calibration=calibration, version=__version__,
         collection=collection,
     )  # fmt: skip
@@ -121,17 +129,17 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     """
     if not plan.events:
         return "proven"
-    price = accounting.epsilon(plan.events, budget.delta, budget.adjacency)
+    price = accounting.epsilon((*budget.spent, *plan.events), budget.delta, budget.adjacency)
     row = THEOREMS[plan.theorem]
-    fits = price <= budget.epsilon * (1 + 1e-6)
-    if fits and row.status == "proven":
+    fitting = price <= budget.epsilon * (1 + 1e-6)
+    if fitting and row.status == "proven":
         return "proven"
     asked = f"epsilon={budget.epsilon:g} under {budget.adjacency} neighbours"
     status: Status = "refuted"
-    if fits and row.status == "claimed":
+    if fitting and row.status == "claimed":
         status = "claimed"
         words = f"is said to give {asked}; we can neither prove nor refute it (docs page {row.page!r})."
-    elif fits:
+    elif fitting:
         words = (
             f"is not known to give {asked}: audits measured more than its theorem promises (docs page {row.page!r}). "
             "Use a proven method."

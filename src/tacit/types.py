@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ RADII = (1e-50, 1e50)
 class Budget:
     """What may be spent: (epsilon, delta) under one adjacency.
 
+    ``spent`` lists what the same fit released before (events of :mod:`tacit.privacy.events`): whatever is calibrated
+    to this budget is priced together with them.
+
     Edges: ``epsilon = inf`` asks for no noise at all; ``delta = 0`` is pure differential privacy and is
     accepted only by mechanisms whose noise gives it.
     """
@@ -40,6 +43,7 @@ class Budget:
     epsilon: float
     delta: float
     adjacency: Adjacency = "replace-one"
+    spent: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         check(self.epsilon > 0, f"Expected epsilon={self.epsilon} > 0.")

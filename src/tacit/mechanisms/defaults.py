@@ -29,10 +29,12 @@ PATIENCE = 100_000
 
 
 def mu(budget: Budget) -> float:
-    """The Gaussian-DP parameter that a budget is worth; for pure budgets that of delta = 1e-6."""
+    """The Gaussian-DP parameter that what is left of a budget is worth; for pure budgets that of delta = 1e-6."""
     if not budget.private:
         return 1e6
-    return gaussian_mu(min(budget.epsilon, 50.0), budget.delta or 1e-6)
+    whole = gaussian_mu(min(budget.epsilon, 50.0), budget.delta or 1e-6)
+    spent = sum(event.count * (event.sensitivity.under(budget.adjacency) / event.scale) ** 2 for event in budget.spent)
+    return math.sqrt(max(whole**2 - spent, 1e-4 * whole**2))
 
 
 def spread(budget: Budget, facts: Facts, noise: str = "gaussian") -> float:

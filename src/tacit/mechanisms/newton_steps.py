@@ -25,6 +25,7 @@ from tacit.checks import check_count, check_positive
 from tacit.linear.problem import Problem, hessian_slack, largest_weight, steps_slack
 from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.newton import Newton
+from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.defaults import NORM
 from tacit.privacy.calibrate import smallest_scale
@@ -52,15 +53,11 @@ class Layout:
 
     def pack(self, gradient: Array, hessian: Array) -> Array:
         """One vector; its norm is that of ``(gradient, weight * hessian)``."""
-        side = math.sqrt(2) * hessian[np.triu_indices(self.features, 1)]
-        return np.concatenate([gradient.ravel(), self.weight * np.diag(hessian), self.weight * side])
+        return np.concatenate([gradient.ravel(), self.weight * flat(hessian)])
 
     def unpack(self, vector: Array) -> tuple[Array, Array]:
         """The gradient, as a column, and the symmetric matrix that :meth:`pack` laid out."""
-        d = self.features
-        half = np.zeros((d, d))
-        half[np.triu_indices(d, 1)] = vector[2 * d :] / (math.sqrt(2) * self.weight)
-        return vector[:d, None], half + half.T + np.diag(vector[d : 2 * d] / self.weight)
+        return vector[: self.features, None], square(vector[self.features :] / self.weight, self.features)
 
 
 def sensitivity(gradient: float, hessian: float) -> Sensitivity:

@@ -23,6 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.linear.problem import Problem, rounding_slack
+from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Method, Plan
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
@@ -79,9 +80,8 @@ class Moments:
 
     def pack(self, weights: Weights) -> Array:
         """The weighted vector phi summed over records."""
-        parts = [np.diag(self.second), math.sqrt(2) * self.second[np.triu_indices(len(self.cross), 1)]]
         blocks = [
-            math.sqrt(weights.second) * np.concatenate(parts),
+            math.sqrt(weights.second) * flat(self.second),
             math.sqrt(weights.mean) * self.mean,
             math.sqrt(weights.cross) * self.cross,
             np.array([math.sqrt(weights.target) * self.target, math.sqrt(weights.count) * self.count]),
@@ -92,9 +92,7 @@ class Moments:
     def unpack(cls, vector: Array, weights: Weights, d: int) -> Moments:
         """The moments that :meth:`pack` laid out; blocks of weight zero come back as zero."""
         half = d * (d + 1) // 2
-        second = np.zeros((d, d))
-        second[np.triu_indices(d, 1)] = vector[d:half] / math.sqrt(2 * weights.second)
-        second = second + second.T + np.diag(vector[:d] / math.sqrt(weights.second))
+        second = square(vector[:half] / math.sqrt(weights.second), d)
         rest = vector[half:] / np.sqrt([weights.mean or math.inf] * d + [weights.cross] * d + [
             weights.target or math.inf, weights.count or math.inf])  # fmt: skip
         return cls(second, rest[:d], rest[d : 2 * d], float(rest[2 * d]), float(rest[2 * d + 1]))

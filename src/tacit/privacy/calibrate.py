@@ -17,14 +17,15 @@ _GROWTHS, _NARROWINGS = 200, 60
 
 
 def fits(events: Events, budget: Budget) -> bool:
-    """Whether the events cost at most the budget."""
+    """Whether the events cost at most the budget, together with what it has spent."""
+    events = (*budget.spent, *events)
     if budget.delta == 0:  # a Gaussian tail may underflow to zero; only pure noise has a price at delta = 0
         return accounting.epsilon(events, 0.0, budget.adjacency) <= budget.epsilon
     return accounting.delta(events, budget.epsilon, budget.adjacency) <= budget.delta
 
 
 def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: float = 1.0) -> float:
-    """The smallest noise scale whose events fit the budget, up to a tolerance and never below.
+    """The smallest noise scale whose events fit the budget, beside what it has spent, up to a tolerance and never below.
 
     ``released(scale)`` tells what would be released with that noise; its price must fall as the scale grows. The
     tolerance is 1e-9 for closed formulas and 5e-4 of the scale, or 2e-3 of epsilon, where a price takes a numerical
@@ -58,7 +59,7 @@ def _interpolate(released: Callable[[float], Events], budget: Budget, low: float
     """Narrow a bracket with few prices: the logarithm of epsilon is nearly linear in that of the scale."""
 
     def excess(scale: float) -> float:
-        price = accounting.epsilon(released(scale), budget.delta, budget.adjacency)
+        price = accounting.epsilon((*budget.spent, *released(scale)), budget.delta, budget.adjacency)
         return math.log(max(price, 1e-300) / budget.epsilon)
 
     above, below = excess(low), excess(high)

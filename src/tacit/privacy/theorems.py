@@ -36,6 +36,10 @@ OWNER = (
 """What the guarantee of one record counts on, where people perturb their own."""
 
 
+AFTER_COUNTS = "after-counts"
+"""The theorem of fits that released counts before they trained."""
+
+
 @dataclass(frozen=True)
 class Release:
     """One event that a theorem prices: its kind, whether it may stand for several steps, and its noise."""
@@ -222,6 +226,16 @@ THEOREMS: dict[str, Theorem] = {
         ((STEPS,),),
         ("newton", "NoisyNewton"),
     ),
+    "whitened": Theorem(
+        "The second moment of all rows is released once by a Gaussian mechanism of sensitivity R^2 (sqrt(2) R^2 when a "
+        "record is replaced); rows mapped by it and clipped again go to a mechanism with a proof of its own; both are "
+        "priced together.",
+        "Dwork, Talwar, Thakurta & Zhang 2014; Dong, Roth & Su 2022; our proof on the page",
+        "proven",
+        "whitened",
+        ((ONCE, Release(Objective, noise="gaussian"), ONCE), (ONCE, STEPS), (ONCE, SAMPLED)),
+        ("whitened-objective", "whitened-gradient", "whitened-dp-sgd", "Whitened"),
+    ),
     "sampled-gradient": Theorem(
         "Noisy sums over Poisson samples, composed by privacy loss distributions.",
         "Abadi et al. 2016; Koskela, Jälkö & Honkela 2020; Doroshenko et al. 2022",
@@ -269,6 +283,26 @@ THEOREMS: dict[str, Theorem] = {
         "individual",
         ((ONCE,),),
         ("individual", "Individual"),
+    ),
+    AFTER_COUNTS: Theorem(
+        "Counts of cells were released once by a Gaussian mechanism, and columns cut by them; then a method with a "
+        "proof of its own trained; all of it is priced together.",
+        "Dong, Roth & Su 2022; our proof on the page",
+        "proven",
+        "additive",
+        (
+            (ONCE, Release(Objective, noise="gaussian"), ONCE),
+            (ONCE, STEPS),
+            (ONCE, SAMPLED),
+            (ONCE, ONCE),
+            (ONCE, ONCE, Release(Objective, noise="gaussian"), ONCE),
+            (ONCE, ONCE, STEPS),
+            (ONCE, ONCE, SAMPLED),
+        ),
+        (
+            "objective", "gradient", "dp-sgd", "statistics", "newton",
+            "whitened-objective", "whitened-gradient", "whitened-dp-sgd",
+        ),
     ),
     "pidp-sgd": Theorem(
         "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "
