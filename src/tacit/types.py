@@ -18,6 +18,7 @@ from tacit.checks import check
 Array = NDArray[np.float64]
 Adjacency = Literal["replace-one", "add-remove"]
 Calibration = Literal["proven", "paper"]
+Precondition = Literal["auto"] | bool
 Site = Literal["input", "objective", "gradient", "output"]
 Status = Literal["proven", "claimed", "refuted"]
 

@@ -15,13 +15,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from tacit.checks import check, check_positive, check_real, plain_numbers
-from tacit.data.canonical import canonical, column
+from tacit.data.canonical import canonical, column, thin
 from tacit.data.rows import Design
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
 from tacit.training import Prepared, clipped_rows, prepare, train
-from tacit.types import Adjacency, Array, Budget, Calibration, Loss
+from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition
 
 INTERCEPT = 0.5
 """The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
@@ -64,6 +64,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     method: str | Mechanism = "auto"
     calibration: Calibration = "proven"
     adjacency: Adjacency = "replace-one"
+    precondition: Precondition = "auto"
     clip: float = 1.0
     fit_intercept: bool = True
     regularization: float | None = None
@@ -84,7 +85,9 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         clip, source = check_positive("clip", self.clip), source_from(self.random_state)
         records = Records.build(X, targets, clip, INTERCEPT * clip if self.fit_intercept else 0.0)
         problem = Problem(records, plain_numbers(loss), outputs)
-        chosen = choose_method(self.method, budget, problem.facts, self.calibration)
+        # A whitened copy of sparse rows would be dense: it is made where it is asked for, and not by rule.
+        unasked = False if self.precondition == "auto" and thin(X) else self.precondition
+        chosen = choose_method(self.method, budget, problem.facts, self.calibration, unasked)
         problem = replace(problem, loss=self._tuned(problem, chosen))
         prepared = prepare(
             problem.facts, chosen, seeded=source.seeded, regularization=self.regularization,

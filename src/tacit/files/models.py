@@ -25,7 +25,7 @@ from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
 from tacit.schema import Schema
 
 FORMAT = "tacit-model"
-VERSION = 2
+VERSION = 3
 
 ESTIMATORS: dict[str, type[PrivateLinear]] = {name: getattr(estimators, name) for name in estimators.__all__}
 _FIELDS = {
@@ -103,7 +103,7 @@ def _build(content: Mapping[str, Any]) -> tuple[PrivateLinear, Schema | None]:
     guarantee = Guarantee.from_dict(content["guarantee"])
     features = content["features"]
     need(type(features) is int and features >= 1, "Its number of features is not a whole number >= 1.")
-    model = kind(**_parameters(kind, content["parameters"], guarantee))
+    model = kind(**_parameters(kind, content["parameters"], guarantee, content["version"]))
     settings = content["settings"]
     need(set(settings) == set(kind.settings), "Its settings are not those of its estimator.")
     for key, value in settings.items():
@@ -172,9 +172,11 @@ def _fits(value: Any, hint: Any) -> bool:
     return type(value) is hint or (hint is type(None) and value is None)
 
 
-def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee) -> dict[str, Any]:
+def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, version: int) -> dict[str, Any]:
     """The estimator's parameters, each of the type that it needs and none that contradicts the guarantee."""
     expected = set(kind().get_params(deep=False)) - {"random_state"}
+    if isinstance(written, dict) and version < 3:
+        written = {"precondition": False, **written}
     need(isinstance(written, dict) and set(written) == expected, "Its parameters are not those of its estimator.")
     hints = get_type_hints(kind)
     for key, value in written.items():
@@ -189,7 +191,11 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee) -
     need(
         guarantee.delta in (parameters["delta"], 0) or parameters["delta"] is None, "Its delta is not the guarantee's."
     )
-    need(parameters["method"] in ("auto", guarantee.method), "Its method is not the one that the guarantee states.")
+    plain_form = guarantee.method.removeprefix("whitened-")
+    need(
+        parameters["method"] in ("auto", guarantee.method, plain_form),
+        "Its method is not the one that the guarantee states.",
+    )
     if "target_bound" in parameters and isinstance(parameters["target_bound"], list):
         parameters["target_bound"] = tuple(parameters["target_bound"])
     return parameters

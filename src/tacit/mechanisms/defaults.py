@@ -26,6 +26,10 @@ SHARP = 50.0
 """The precision from which on one release of a regression (its moments, its minimum) beats a noisy descent."""
 PATIENCE = 100_000
 """From so many records on a regression takes one pass, not one a step."""
+WHITE = 25.0
+"""The signal from which on a classifier of two classes gains by whitening its rows first."""
+WHITE_COLUMNS, WHITE_NUMBERS = 1000, 2**27
+"""Whitening by rule stops at so many columns, and at so many numbers in the mapped copy of the rows (a gigabyte)."""
 
 
 def mu(budget: Budget) -> float:
@@ -91,11 +95,28 @@ def signal(budget: Budget, records: int, size: int) -> float:
 def margin(method: str, budget: Budget, facts: Facts) -> float:
     """The margin of the logistic loss: 2 where noise rules, falling to 0 (plain logistic regression) as it fades.
 
-    It is for objective perturbation of two classes; all else keeps the plain loss.
+    It is for objective perturbation of two classes; all else keeps the plain loss. Whitened rows are learned as soon as
+    M (:func:`precision`) is clear, and from then on a margin only spoils the probabilities.
     """
-    if method != "objective" or facts.outputs > 1 or not budget.private:
+    if facts.outputs > 1 or not budget.private:
         return 0.0
-    return 2.0 / (1.0 + signal(budget, facts.records, facts.size) / 1e4)
+    if method == "whitened-objective":
+        return 2.0 / (1.0 + (precision(budget, facts) / 40.0) ** 2)
+    return 2.0 / (1.0 + signal(budget, facts.records, facts.size) / 1e4) if method == "objective" else 0.0
+
+
+def whitened_length(budget: Budget, facts: Facts) -> float:
+    """The root mean square norm of whitened rows, in units of the radius to which they are clipped.
+
+    Longer where noise rules, so that most rows use the whole radius; shorter where it fades, so that few are cut.
+    """
+    return min(1.6, max(0.6, math.pow(signal(budget, facts.records, facts.size) / 400.0, -0.25)))
+
+
+def whitens(budget: Budget, facts: Facts) -> bool:
+    """Whether 'auto' whitens the rows of a classifier of two classes."""
+    small = facts.features <= WHITE_COLUMNS and facts.features * facts.records <= WHITE_NUMBERS
+    return budget.private and budget.delta > 0 and small and signal(budget, facts.records, facts.size) >= WHITE
 
 
 def precision(budget: Budget, facts: Facts) -> float:
@@ -202,14 +223,14 @@ def step_size(
     return step
 
 
-def prefer(budget: Budget, facts: Facts) -> str:
-    """The method that 'auto' stands for.
+def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
+    """The method that 'auto' stands for; ``whiten``: whether it may be one that whitens rows.
 
     Squared loss: sufficient statistics, while their d^2 numbers are few and clear of the noise, or the records many;
     noisy gradient descent with a small clip else. Other losses of numbers: objective perturbation from the same
     precision M on (either way scores are off by a few times 1/M), noisy gradient descent below. Several classes: noisy
     gradient descent, whose noise does not grow with the directions of a record's gradient. Two classes: objective
-    perturbation where the signal is clear of the noise, noisy gradient descent below.
+    perturbation, on whitened rows, where the signal is clear of the noise; noisy gradient descent below.
     """
     sharp = precision(budget, facts) >= SHARP
     if facts.loss.name == "squared":
@@ -218,4 +239,6 @@ def prefer(budget: Budget, facts: Facts) -> str:
         return "objective" if sharp else "gradient"
     if facts.outputs > 1:
         return "gradient"
+    if whiten and whitens(budget, facts):
+        return "whitened-objective"
     return "objective" if signal(budget, facts.records, facts.size) >= CLEAR else "gradient"

@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from tacit.checks import check, refuse
 from tacit.mechanisms.base import Chosen, Mechanism, Method
 from tacit.mechanisms.defaults import prefer
-from tacit.types import Budget, Calibration, Facts, Site
+from tacit.types import Budget, Calibration, Facts, Precondition, Site
 
 _SITES: tuple[Site, ...] = ("objective", "gradient", "input", "output")
 
@@ -29,11 +29,19 @@ METHODS: dict[str, Method] = _gathered()
 """All methods, each under the name that users, tables and guarantees call it by: by where their noise enters."""
 
 
-def choose_method(method: str | Mechanism, budget: Budget, facts: Facts, calibration: Calibration = "proven") -> Chosen:
+def choose_method(
+    method: str | Mechanism,
+    budget: Budget,
+    facts: Facts,
+    calibration: Calibration = "proven",
+    precondition: Precondition = "auto",
+) -> Chosen:
     """The mechanism of that name; 'auto' goes by public facts. Pure methods turn the budget's delta into 0.
 
+    ``precondition``: True takes the method's form on whitened rows, False keeps 'auto' from choosing such a form.
     This is the one place where 'auto' is decided. A calibration that the method does not have is refused.
     """
+    check(precondition in ("auto", True, False), f"Expected precondition={precondition!r} to be 'auto', True or False.")
     if not isinstance(method, str):
         check(
             isinstance(method, Mechanism),
@@ -43,7 +51,8 @@ def choose_method(method: str | Mechanism, budget: Budget, facts: Facts, calibra
     else:
         if budget.delta == 0 and budget.private and (method == "auto" or method in METHODS):
             _refuse_other_noise(method, facts)
-        name = prefer(budget, facts) if method == "auto" else method
+        name = prefer(budget, facts, whiten=precondition is not False) if method == "auto" else method
+        name = _whitened(name) if precondition is True else name
         check(
             name in METHODS,
             f"Unknown method {name!r}. Known: auto, {', '.join(METHODS)}. Published algorithms without a proof are "
@@ -58,6 +67,15 @@ def choose_method(method: str | Mechanism, budget: Budget, facts: Facts, calibra
     if calibration == "paper" and budget.delta == 0:
         refuse("The published noise of this method needs delta > 0.")
     return chosen
+
+
+def _whitened(name: str) -> str:
+    """The method's form on whitened rows."""
+    if name.startswith("whitened-"):
+        return name
+    forms = [known.removeprefix("whitened-") for known in METHODS if known.startswith("whitened-")]
+    check(name in forms, f"precondition=True goes with method='auto', {', '.join(map(repr, forms))}; not {name!r}.")
+    return f"whitened-{name}"
 
 
 def _refuse_other_noise(method: str, facts: Facts) -> None:

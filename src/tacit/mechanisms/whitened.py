@@ -27,7 +27,7 @@ from tacit.data.rows import Design
 from tacit.linear.problem import Problem, Records, hessian_slack
 from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Mechanism, Method, Plan
-from tacit.mechanisms.defaults import mu
+from tacit.mechanisms.defaults import mu, whitened_length
 from tacit.mechanisms.gradient import GradientPerturbation
 from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.samplers import Poisson
@@ -35,7 +35,7 @@ from tacit.privacy.events import Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
-SHARE, EDGE = 0.1, 1.0
+SHARE, EDGE = 0.08, 0.6
 """The part of mu^2 that the second moment costs, and the floor under its eigenvalues in units of the noise's edge."""
 WIDEST = 5000
 """The most columns: the release has d (d + 1)/2 numbers, and their eigenvalues take d^3 operations."""
@@ -52,16 +52,17 @@ def second_moment(problem: Problem) -> Array:
     return total
 
 
-def whitening(second: Array, scale: float, facts: Facts, edge: float) -> Array:
-    """The map, as a matrix W with ``z = x W``: from the released second moment and public facts alone."""
+def whitening(second: Array, floor: float, records: int, length: float) -> Array:
+    """The map, as a matrix W with ``z = x W``: from the released second moment and public numbers alone.
+
+    Mapped rows have the mean square ``length^2``: one for each of the k eigenvalues above the floor, and what is left
+    of the trace over the floor, are the sum of ``|z|^2`` where ``W = V max(values, floor)^(-1/2)``.
+    """
     values, vectors = np.linalg.eigh(second)
-    d, energy = len(values), facts.records * facts.radius**2
-    floor = min(max(edge * scale * math.sqrt(2 * d), 1e-9 * energy / d), energy)
     above = values > floor
     rest = max(float(values.sum() - values[above].sum()), 0.0)
-    squared = (above.sum() + rest / floor) / facts.records  # the mean squared norm of mapped rows
-    wanted = facts.radius**2 / max(squared, 1.0 / facts.records)
-    return np.asarray(vectors * np.sqrt(wanted / np.maximum(values, floor)))
+    total = max(float(above.sum()) + rest / floor, 1e-3)
+    return np.asarray(vectors * (length * np.sqrt(records / (total * np.maximum(values, floor)))))
 
 
 def mapped(problem: Problem, weights: Array) -> Problem:
@@ -92,12 +93,13 @@ class WhitenedPlan(Plan):
 
     inner: Plan
     scale: float
-    edge: float
+    floor: float
+    length: float
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Release the second moment; map; train; map the weights back."""
         noisy = add_gaussian(flat(second_moment(problem)), self.scale, source)
-        even = whitening(square(noisy, problem.records.features), self.scale, problem.facts, self.edge)
+        even = whitening(square(noisy, problem.records.features), self.floor, problem.records.count, self.length)
         solution = self.inner.run(mapped(problem, even), source)
         return replace(solution, weights=even @ solution.weights)
 
@@ -146,8 +148,10 @@ class Whitened:
             f"{self.share:.3g} of the budget (of mu^2) for the second moment of all rows",
             f"rows mapped by it, and clipped to norm {facts.radius:.6g} again",
         )
+        noisy_edge = scale * math.sqrt(2 * facts.features)  # of the spectrum of the noise alone
         return WhitenedPlan(
-            inner=inner, scale=scale, edge=self.edge, events=(*released, *inner.events), theorem="whitened",
+            inner=inner, scale=scale, floor=max(self.edge * noisy_edge, 1e-6 * facts.records * square_radius),
+            length=facts.radius * whitened_length(budget, facts), events=(*released, *inner.events), theorem="whitened",
             assumptions=(*words, *inner.assumptions),
         )  # fmt: skip
 
