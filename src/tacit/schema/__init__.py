@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from tacit.schema.columns import Category, Number, Target
 from tacit.schema.curves import Bins, Hats
-from tacit.schema.pairs import Pair
+from tacit.schema.interactions import Pair
 from tacit.schema.schema import Schema
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tacit.data.cells import columns_of, key_of, numbers, unreadable
 from tacit.data.rows import row_scales
 from tacit.schema.columns import Column, Number, Target, check_keys, listed
 from tacit.schema.encodings import column_from_dict, columns_from_list
-from tacit.schema.pairs import MOST_SLOTS, Pair
+from tacit.schema.interactions import MOST_SLOTS, Pair
 from tacit.types import Array
 
 _BLOCK = 2**17
