@@ -25,7 +25,7 @@ BOUNDS = (-4, 7.5)
 CELLS = [
     *POINTS, *(np.nextafter(p, 9) for p in POINTS), *(np.nextafter(p, -9) for p in POINTS), -4, 7.5,
     np.nextafter(7.5, 9), -0.0, INF, -INF, NAN, None, "", "?", "-9", -9, -9.0, " 3 ", "3.0", "0,1", "63 years", "inf",
-    "1e400", 10**400,    True, "false", b"0.1", np.float32(0.1), np.int8(3), 1.75, 2, -3.999, 7.4999999,
+    "1e400", 10**400, True, "false", b"0.1", np.float32(0.1), np.int8(3), 1.75, 2, -3.999, 7.4999999,
 ]  # fmt: skip
 COLUMNS = [
     curve("v", *BOUNDS, points, missing)

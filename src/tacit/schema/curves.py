@@ -103,9 +103,8 @@ class Curve(ABC):
         word, lower, upper = cls.ENTRIES[0], entries["lower"], entries["upper"]
         count, spacing = entries[word], entries.get("spacing", "auto")
         check_bounds(f"column {name!r}", lower, upper)
-        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
         check(
-            whole and 2 <= count <= MOST_SLOTS,
+            isinstance(count, int | np.integer) and 2 <= count <= MOST_SLOTS,
             f"Expected {word} of column {name!r} to be a list of numbers, or a whole number from 2 to {MOST_SLOTS}.",
         )
         known = isinstance(spacing, str) and spacing in SPACINGS

@@ -25,9 +25,7 @@ def cut_points(lower: float, upper: float, count: int, spacing: str) -> Points:
     always among them, or 0 itself where it lies within: so nothing is told apart from a little. Round numbers may be
     fewer than asked for, or none.
     """
-    low, high = float(lower), float(upper)
-    found = SPACINGS[spacing](low, high, count - 1)
-    return tuple(sorted({point for point in found if low < point < high}))
+    return tuple(sorted(set(SPACINGS[spacing](float(lower), float(upper), count - 1))))
 
 
 def _even(low: float, high: float, room: int) -> Points:
