@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from tacit.data.rows import row_norms, row_scales
-from tacit.schema import Category, Number, Schema, SchemaEncoder, Target, columns
+from tacit.schema import Category, Number, Schema, SchemaEncoder, Target, encodings
 
 TOML = """
 missing = ["", "?", "-9"]
@@ -346,7 +346,7 @@ class Steps:
 
 
 def test_a_further_encoding_is_one_class(monkeypatch):
-    monkeypatch.setattr(columns, "ENCODINGS", (Steps, *columns.ENCODINGS))
+    monkeypatch.setattr(encodings, "ENCODINGS", (Steps, *encodings.ENCODINGS))
     entries = {"x": {"steps": [1, 2]}, "y": {"lower": 0, "upper": 4}, "z": {"values": ["a"]}}
     schema = Schema.from_dict({"columns": entries})
     assert [type(column) for column in schema.columns] == [Steps, Number, Category]
@@ -355,8 +355,8 @@ def test_a_further_encoding_is_one_class(monkeypatch):
     np.testing.assert_allclose(schema.encode(table, 2.0), [[0, 0.25, 1, 0], [0.5, 0.5, 0, 1], [1, 0.75, 1, 0]])
     assert Schema.from_dict(schema.to_dict()) == schema
     assert schema.check_readable(table) == ()
-    with pytest.raises(ValueError, match=r"expected some of \['lower', 'missing', 'steps', 'upper', 'values'\]"):
-        Schema.from_dict({"columns": {"x": {"knots": [1]}}})
+    with pytest.raises(ValueError, match=r"expected some of \[.*'missing', 'spacing', 'steps', 'upper', 'values'\]"):
+        Schema.from_dict({"columns": {"x": {"stairs": [1]}}})
 
 
 def test_a_target_reads_its_own_column():

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         print(_SEEDED, file=sys.stderr)
     with progress(options.progress) as say:
         say(f"Reading {options.data}")
-        wanted = None if schema is None else [target.name, *(column.name for column in schema.columns)]
+        wanted = None if schema is None else [target.name, *schema.names]
         table = tables.read_table(options.data, wanted)
         check(target.name in table, f"The table has no column {target.name!r} to predict.")
         names = [name for name in table if name != target.name]

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 def _rows(path: str, model: Any, schema: Schema | None, kept: list[str]) -> tuple[tables.Table, Array]:
     """The table with the columns that the model needs, and its rows as the model takes them."""
     if schema is not None:
-        table = tables.read_table(path, [*(column.name for column in schema.columns), *kept])
+        table = tables.read_table(path, [*schema.names, *kept])
         warn_unreadable(schema.check_readable(table))
         return table, schema.encode(table, model.clip)
     names: list[str] = list(vars(model).get("feature_names_in_", ()))

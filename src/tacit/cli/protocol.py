@@ -47,7 +47,7 @@ def _contribute(options: argparse.Namespace) -> int:
         raise ValueError("This protocol has no schema, so a table cannot be matched to it. Contribute from Python.")
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
-    table = tables.read_table(options.data, [protocol.target.name, *(column.name for column in schema.columns)])
+    table = tables.read_table(options.data, [protocol.target.name, *schema.names])
     check(protocol.target.name in table, f"The table has no column {protocol.target.name!r}.")
     size, name = len(table[protocol.target.name]), Path(options.data).name
     schema.check_readable(table, every=True)  # whoever contributes can correct the cell

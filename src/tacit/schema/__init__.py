@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING
 
 from tacit.schema.columns import Category, Number, Target
+from tacit.schema.curves import Bins, Hats
+from tacit.schema.interactions import Pair
 from tacit.schema.schema import Schema
 
 if TYPE_CHECKING:
     from tacit.schema.encoder import SchemaEncoder
 
-__all__ = ["Category", "Number", "Schema", "SchemaEncoder", "Target"]
+__all__ = ["Bins", "Category", "Hats", "Number", "Pair", "Schema", "SchemaEncoder", "Target"]
 
 
 def __getattr__(name: str) -> object:

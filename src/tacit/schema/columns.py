@@ -1,6 +1,6 @@
 """Columns with public bounds or values, and the target: what each declares, how it encodes and describes itself.
 
-An encoding of a column is one class here that keeps the contract of :class:`Column`, and its place in ENCODINGS.
+An encoding of a column is one class that keeps the contract of :class:`Column`, and its place in ``encodings.py``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Number:
     missing: bool = False
 
     def __post_init__(self) -> None:
-        _check_bounds(f"column {self.name!r}", self.lower, self.upper)
+        check_bounds(f"column {self.name!r}", self.lower, self.upper)
         check(isinstance(self.missing, bool), f"Expected missing of column {self.name!r} to be true or false.")
 
     @property
@@ -104,6 +104,7 @@ class Number:
     def from_dict(cls, name: str, entries: Mapping[str, Any]) -> Self:
         """The column that entries describe."""
         check({"lower", "upper"} <= set(entries), f"Column {name!r} needs values, or lower and upper.")
+        check_keys(f"column {name!r}", entries, set(cls.ENTRIES))
         return cls(name, **entries)
 
 
@@ -148,17 +149,6 @@ class Category:
         return cls(name, listed(f"values of column {name!r}", entries["values"]))
 
 
-ENCODINGS: tuple[type[Column], ...] = (Category, Number)
-"""In the order in which entries are tried; the last is taken where none is recognised, and says what is absent."""
-
-
-def column_from_dict(name: str, entries: Any) -> Column:
-    """The column that plain entries describe, by the first encoding whose own word is among them."""
-    check_keys(f"column {name!r}", entries, {word for kind in ENCODINGS for word in kind.ENTRIES})
-    kind = next((kind for kind in ENCODINGS if kind.ENTRIES[0] in entries), ENCODINGS[-1])
-    return kind.from_dict(name, entries)
-
-
 @dataclass(frozen=True)
 class Target:
     """The column to predict: either a public tuple of classes, or public bounds."""
@@ -175,7 +165,7 @@ class Target:
             f"Expected target {self.name!r} to have either classes, or lower and upper.",
         )
         if self.classes is None:
-            _check_bounds(f"target {self.name!r}", self.lower, self.upper)
+            check_bounds(f"target {self.name!r}", self.lower, self.upper)
         else:
             _check_values(f"classes of target {self.name!r}", self.classes, 2)
             kinds = {"text" if isinstance(value, str) else "number" for value in self.classes}
@@ -243,7 +233,8 @@ def check_keys(what: str, entries: Any, known: set[str]) -> None:
     check(not unknown, f"Unknown entries {unknown} in {what}; expected some of {sorted(known)}.")
 
 
-def _check_bounds(what: str, lower: Any, upper: Any) -> None:
+def check_bounds(what: str, lower: Any, upper: Any) -> None:
+    """Refuse bounds between which numbers cannot be scaled."""
     real = all(isinstance(bound, int | float | np.integer | np.floating) for bound in (lower, upper))
     check(real, f"Expected lower and upper of {what} to be numbers.")
     # NumPy's numbers as plain ones, which are compared without being cast to the narrower type
