@@ -136,7 +136,8 @@ class Whitened:
         """The second moment by its share; then the other mechanism with what is left, both priced together."""
         size, square_radius = facts.features * (facts.features + 1) // 2, facts.radius**2
         moved = Sensitivity(square_radius, math.sqrt(2) * square_radius).plus(square_radius * hessian_slack(facts))
-        scale, released = 0.0, ()
+        scale = 0.0
+        released: tuple[Gaussian, ...] = ()
         if budget.private:
             bare = moved.under(budget.adjacency) / (math.sqrt(self.share) * mu(budget))
             scale = bare / (1 - grid_slack(bare, size) / bare)

@@ -25,7 +25,7 @@ def fits(events: Events, budget: Budget) -> bool:
 
 
 def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: float = 1.0) -> float:
-    """The smallest noise scale whose events fit the budget, beside what it has spent, up to a tolerance and never below.
+    """The smallest noise scale whose events fit the budget beside what it has spent; up to a tolerance, never below.
 
     ``released(scale)`` tells what would be released with that noise; its price must fall as the scale grows. The
     tolerance is 1e-9 for closed formulas and 5e-4 of the scale, or 2e-3 of epsilon, where a price takes a numerical
