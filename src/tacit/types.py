@@ -18,7 +18,8 @@ from tacit.checks import check
 Array = NDArray[np.float64]
 Adjacency = Literal["replace-one", "add-remove"]
 Calibration = Literal["proven", "paper"]
-Precondition = Literal["auto"] | bool
+Precondition = Literal["auto"] | bool | int
+"""Whether rows are whitened first: by rule, or not, or yes; a number of 2 or more: columns come in runs of so many."""
 Site = Literal["input", "objective", "gradient", "output"]
 Status = Literal["proven", "claimed", "refuted"]
 

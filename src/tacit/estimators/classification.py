@@ -120,7 +120,9 @@ class LogisticRegression(PrivateClassifier):
             self.margin_ = float(self.margin)
             return problem.loss
         self.margin_ = defaults.margin(chosen.name, chosen.budget, problem.facts)
-        return Logistic(self.margin_) if self.margin_ else problem.loss
+        if not self.margin_:
+            return problem.loss
+        return Softmax(problem.outputs, self.margin_) if problem.loss.coupled else Logistic(self.margin_)
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities, by the link that belongs to the loss's margin; one-vs-rest ones are normalised."""

@@ -95,11 +95,14 @@ def signal(budget: Budget, records: int, size: int) -> float:
 def margin(method: str, budget: Budget, facts: Facts) -> float:
     """The margin of the logistic loss: 2 where noise rules, falling to 0 (plain logistic regression) as it fades.
 
-    It is for objective perturbation of two classes; all else keeps the plain loss. Whitened rows are learned as soon as
+    It is for objective perturbation of two classes, and for noisy gradient descent with several; all else keeps the
+    plain loss. Whitened rows are learned as soon as
     M (:func:`precision`) is clear, and from then on a margin only spoils the probabilities.
     """
-    if facts.outputs > 1 or not budget.private:
+    if not budget.private or (facts.outputs > 1 and not facts.loss.coupled):
         return 0.0
+    if facts.loss.coupled:
+        return 2.0 / (1.0 + signal(budget, facts.records, facts.size) / 300.0) if method.endswith("gradient") else 0.0
     if method == "whitened-objective":
         return 2.0 / (1.0 + (precision(budget, facts) / 40.0) ** 2)
     return 2.0 / (1.0 + signal(budget, facts.records, facts.size) / 1e4) if method == "objective" else 0.0
@@ -108,15 +111,29 @@ def margin(method: str, budget: Budget, facts: Facts) -> float:
 def whitened_length(budget: Budget, facts: Facts) -> float:
     """The root mean square norm of whitened rows, in units of the radius to which they are clipped.
 
-    Longer where noise rules, so that most rows use the whole radius; shorter where it fades, so that few are cut.
+    Longer where noise rules, so that most rows use the whole radius; shorter where it fades, so that few are cut. One,
+    for coupled scores, whose gradients are clipped anyway.
     """
+    if facts.loss.coupled:
+        return 1.0
     return min(1.6, max(0.6, math.pow(signal(budget, facts.records, facts.size) / 400.0, -0.25)))
 
 
+def whitening_rule(facts: Facts) -> tuple[float, float]:
+    """The part of mu^2 for the second moment, and the floor under its eigenvalues in units of the noise's edge."""
+    return (0.05, 1.0) if facts.loss.coupled else (0.08, 0.6)
+
+
 def whitens(budget: Budget, facts: Facts) -> bool:
-    """Whether 'auto' whitens the rows of a classifier of two classes."""
+    """Whether 'auto' whitens the rows of a classifier.
+
+    Rows without a preferred direction have eigenvalues n R^2/d; the noise's edge is ``S R^2 sqrt(2 d)`` over mu and the
+    root of its share. Where the ratio of the two, ``mu n / (S d^1.5)``, is too small, there is nothing to be seen.
+    """
     small = facts.features <= WHITE_COLUMNS and facts.features * facts.records <= WHITE_NUMBERS
-    return budget.private and budget.delta > 0 and small and signal(budget, facts.records, facts.size) >= WHITE
+    seen = signal(budget, facts.records, facts.features**3) >= 0.05
+    clear = facts.loss.coupled or signal(budget, facts.records, facts.size) >= WHITE
+    return budget.private and budget.delta > 0 and small and seen and clear
 
 
 def precision(budget: Budget, facts: Facts) -> float:
@@ -164,10 +181,10 @@ def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> Desce
     """Steps, clip, momentum, schedule and averaging.
 
     Independent models: half the largest gradient that a record can have is the clip, and steps fall linearly. Coupled
-    scores: a third of the row norm, and equal steps; momentum itself averages the last ten. Numbers as targets: the
-    mean of the last half; the squared loss with :func:`regression_clip`. Other losses of numbers (counts, quantiles)
-    are not clipped at all: their slopes of both signs balance at what is asked for, a mean or a quantile, and cutting
-    the longer side would move it.
+    scores: a third of the row norm, and equal steps, more of them for wide rows; momentum itself averages the last ten.
+    Numbers as targets: the mean of the last half; the squared loss with :func:`regression_clip`. Other losses of
+    numbers (counts, quantiles) are not clipped at all: their slopes of both signs balance at what is asked for, a mean
+    or a quantile, and cutting the longer side would move it.
     """
     numbers, squared = target_size(facts) is not None, facts.loss.name == "squared"
     clip = (1.0 if numbers and not squared else 0.5) * facts.radius * facts.loss.lipschitz
@@ -177,6 +194,7 @@ def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> Desce
         )
     steps = 80 if isinstance(sampler, Everyone) else 200
     if facts.loss.coupled:
+        steps = round(steps * min(4.0, max(1.0, math.sqrt(facts.features / 256))))
         return DescentRule(steps=steps, clip=0.35 * facts.radius, momentum=0.9, schedule="constant", average="last")
     if numbers and budget.private:
         return DescentRule(
@@ -195,14 +213,14 @@ def step_size(
 ) -> float:  # fmt: skip
     """The step size on the mean gradient.
 
-    The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way,
-    ``t scale sqrt(size) / (sqrt(steps) divisor)``, moves a score by at most 18.75 clip/R, or by 17 for each of several
-    coupled scores: scores, and not weights, have a scale of their own, whatever the norm R of the rows. With numbers
-    as targets, whose largest B is the scores' scale, by 1.25 B, and by less where M is below 4.
-    Smoothing leaves the part beta of the noise's square; half of that gain (on a logarithmic scale) goes into a longer
-    time, ``beta^(-1/4)``. The step is kept below the stability limit of heavy-ball descent, 2 (1 + momentum)/curvature,
-    with the curvature at equal scores, trace/directions. Adam divides by the noise that it sees: its step is multiplied
-    by it.
+    The learning time t (sum of step sizes over 1 - momentum) is set so that the noise gathered along the way, ``t scale
+    sqrt(size) / (sqrt(steps) divisor)``, moves a score by at most 18.75 clip/R. For K coupled scores each weight's
+    noise, which is what the score of a row of norm 1 gets, is 0.63 sqrt K whatever the number of columns: scores, and
+    not weights, have a scale of their own, whatever the norm R of the rows. With numbers as targets, whose largest B is
+    the scores' scale, by 1.25 B, and by less where M is below 4. Smoothing leaves the part beta of the noise's square;
+    half of that gain (on a logarithmic scale) goes into a longer time, ``beta^(-1/4)``. The step is kept below the
+    stability limit of heavy-ball descent, 2 (1 + momentum)/curvature, with the curvature at equal scores,
+    trace/directions. Adam divides by the noise that it sees: its step is multiplied by it.
     """
     length = facts.size if noise == "sphere" else math.sqrt(facts.size)
     shape = Descent(steps=rule.steps, step=1.0, momentum=rule.momentum, schedule=rule.schedule)
@@ -210,7 +228,8 @@ def step_size(
     left = beta(facts.size, smoothing) if smoothing else 1.0
     if not scale:
         return 0.1 if optimizer == "adam" else 1.8 * (1 + rule.momentum) / facts.curvature
-    goal = 17.0 * facts.outputs / facts.radius if facts.loss.coupled else 18.75 * rule.clip / facts.radius**2
+    wide = 0.63 * facts.outputs * math.sqrt(facts.features)
+    goal = wide / facts.radius if facts.loss.coupled else 18.75 * rule.clip / facts.radius**2
     size = target_size(facts)
     if size is not None:
         sharp = rule.clip * math.sqrt(rule.steps) * divisor / (scale * facts.features)
@@ -238,7 +257,7 @@ def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
     if target_size(facts) is not None:
         return "objective" if sharp else "gradient"
     if facts.outputs > 1:
-        return "gradient"
+        return "whitened-gradient" if whiten and facts.loss.coupled and whitens(budget, facts) else "gradient"
     if whiten and whitens(budget, facts):
         return "whitened-objective"
     return "objective" if signal(budget, facts.records, facts.size) >= CLEAR else "gradient"

@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 from tacit.checks import check, refuse
 from tacit.mechanisms.base import Chosen, Mechanism, Method
 from tacit.mechanisms.defaults import prefer
+from tacit.mechanisms.whitened import Whitened
 from tacit.types import Budget, Calibration, Facts, Precondition, Site
 
 _SITES: tuple[Site, ...] = ("objective", "gradient", "input", "output")
@@ -38,10 +39,14 @@ def choose_method(
 ) -> Chosen:
     """The mechanism of that name; 'auto' goes by public facts. Pure methods turn the budget's delta into 0.
 
-    ``precondition``: True takes the method's form on whitened rows, False keeps 'auto' from choosing such a form.
+    ``precondition``: True takes the method's form on whitened rows, a number that form with columns in runs of so many,
+    False keeps 'auto' from choosing it.
     This is the one place where 'auto' is decided. A calibration that the method does not have is refused.
     """
-    check(precondition in ("auto", True, False), f"Expected precondition={precondition!r} to be 'auto', True or False.")
+    check(
+        precondition == "auto" or (isinstance(precondition, int) and precondition >= 0),
+        f"Expected precondition={precondition!r} to be 'auto', True, False, or the length of the columns' runs.",
+    )
     if not isinstance(method, str):
         check(
             isinstance(method, Mechanism),
@@ -51,8 +56,9 @@ def choose_method(
     else:
         if budget.delta == 0 and budget.private and (method == "auto" or method in METHODS):
             _refuse_other_noise(method, facts)
-        name = prefer(budget, facts, whiten=precondition is not False) if method == "auto" else method
-        name = _whitened(name) if precondition is True else name
+        asked = precondition != "auto" and precondition > 0
+        name = prefer(budget, facts, whiten=precondition == "auto" or asked) if method == "auto" else method
+        name = _whitened(name) if asked else name
         check(
             name in METHODS,
             f"Unknown method {name!r}. Known: auto, {', '.join(METHODS)}. Published algorithms without a proof are "
@@ -61,7 +67,10 @@ def choose_method(
         offered = METHODS[name].calibrations
         if calibration not in offered:
             refuse(f"Method {name!r} has no calibration {calibration!r}. Use calibration={offered[0]!r}.")
-        chosen = Chosen(name, METHODS[name].mechanism, budget)
+        mechanism = METHODS[name].mechanism
+        if asked and isinstance(mechanism, Whitened):
+            mechanism = replace(mechanism, runs=int(precondition))
+        chosen = Chosen(name, mechanism, budget)
     if chosen.mechanism.pure:
         return replace(chosen, budget=replace(budget, delta=0.0))
     if calibration == "paper" and budget.delta == 0:

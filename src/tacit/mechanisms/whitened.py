@@ -22,12 +22,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.checks import check
+from tacit.checks import check, check_count
+from tacit.data.canonical import thin
 from tacit.data.rows import Design
 from tacit.linear.problem import Problem, Records, hessian_slack
 from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Mechanism, Method, Plan
-from tacit.mechanisms.defaults import mu, whitened_length
+from tacit.mechanisms.defaults import mu, whitened_length, whitening_rule
 from tacit.mechanisms.gradient import GradientPerturbation
 from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.samplers import Poisson
@@ -35,20 +36,29 @@ from tacit.privacy.events import Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
-SHARE, EDGE = 0.08, 0.6
-"""The part of mu^2 that the second moment costs, and the floor under its eigenvalues in units of the noise's edge."""
 WIDEST = 5000
 """The most columns: the release has d (d + 1)/2 numbers, and their eigenvalues take d^3 operations."""
 BITS = 26
 """Of rows and of the map: products of both, added up, stay below 2**53 steps."""
 
 
-def second_moment(problem: Problem) -> Array:
-    """``sum_i x_i x_i^T`` over design rows, the intercept's constant among them."""
+def second_moment(problem: Problem, runs: int = 1) -> Array:
+    """``sum_i x_i x_i^T`` over design rows, the intercept's constant among them.
+
+    Columns in runs of p (a channel's places): the sum over places of ``x x^T``, x the channels there, no intercept.
+    """
     records, size = problem.records, problem.records.features
-    total = np.zeros((size, size))
+    if runs == 1:
+        total = np.zeros((size, size))
+        for block, rows in records.blocks():
+            records.add_hessian(total, block, rows, np.ones(rows.stop - rows.start))
+        return total
+    design, channels = records.design, records.design.matrix.shape[1] // runs
+    total = np.zeros((channels, channels))
     for block, rows in records.blocks():
-        records.add_hessian(total, block, rows, np.ones(rows.stop - rows.start))
+        short = (_dense(block) * design.scales[rows, None]).reshape(-1, channels, runs)
+        flat_places = short.transpose(1, 0, 2).reshape(channels, -1)
+        total += flat_places @ flat_places.T
     return total
 
 
@@ -65,21 +75,36 @@ def whitening(second: Array, floor: float, records: int, length: float) -> Array
     return np.asarray(vectors * (length * np.sqrt(records / (total * np.maximum(values, floor)))))
 
 
-def mapped(problem: Problem, weights: Array) -> Problem:
+def mapped(problem: Problem, even: Array, runs: int = 1) -> Problem:
     """The same problem with rows ``z = x W``, clipped to the radius that they had before."""
     design, facts = problem.records.design, problem.facts
-    row_step = _step(facts.radius)
-    step = _step(float(np.linalg.norm(weights, 2)))
-    even = np.rint(weights / step) * step
-    rows = np.empty((facts.records, weights.shape[1]), dtype=design.matrix.dtype)
+    row_step, step = _step(facts.radius), _step(float(np.linalg.norm(even, 2)))
+    even = np.rint(even / step) * step
     columns = design.matrix.shape[1]
+    rows = np.empty((facts.records, columns if runs > 1 else len(even)), dtype=design.matrix.dtype)
     for block, at in problem.records.blocks():
-        dense: Any = block.toarray() if hasattr(block, "toarray") else block
-        short = np.rint(dense * (design.scales[at, None] / row_step)) * row_step
+        short = np.rint(_dense(block) * (design.scales[at, None] / row_step)) * row_step
+        if runs > 1:
+            rows[at] = (even.T @ short.reshape(len(short), -1, runs)).reshape(len(short), columns)
+            continue
         rows[at] = short @ even[:columns]
         if design.intercept:
             rows[at] += np.rint(design.intercept / row_step) * row_step * even[columns]
-    return replace(problem, records=Records(Design(rows, facts.radius), problem.records.targets))
+    clipped = Design(rows, facts.radius) if runs == 1 else Design(rows, design.clip, design.intercept)
+    return replace(problem, records=Records(clipped, problem.records.targets))
+
+
+def unmapped(weights: Array, even: Array, runs: int = 1) -> Array:
+    """Weights of mapped rows as weights of the rows that there were: the same scores."""
+    if runs == 1:
+        return np.asarray(even @ weights)
+    columns = len(even) * runs
+    top = np.tensordot(even, weights[:columns].reshape(len(even), runs, -1), axes=1).reshape(columns, -1)
+    return np.concatenate([top, weights[columns:]])
+
+
+def _dense(block: Any) -> Array:
+    return np.asarray(block.toarray() if thin(block) else block)
 
 
 def _step(size: float) -> float:
@@ -92,30 +117,39 @@ class WhitenedPlan(Plan):
     """A calibrated second moment, and the plan that trains in its coordinates."""
 
     inner: Plan
+    runs: int
     scale: float
     floor: float
     length: float
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Release the second moment; map; train; map the weights back."""
-        noisy = add_gaussian(flat(second_moment(problem)), self.scale, source)
-        even = whitening(square(noisy, problem.records.features), self.floor, problem.records.count, self.length)
-        solution = self.inner.run(mapped(problem, even), source)
-        return replace(solution, weights=even @ solution.weights)
+        exact = second_moment(problem, self.runs)
+        noisy = square(add_gaussian(flat(exact), self.scale, source), len(exact))
+        even = whitening(noisy, self.floor, problem.records.count, self.length)
+        solution = self.inner.run(mapped(problem, even, self.runs), source)
+        return replace(solution, weights=unmapped(solution.weights, even, self.runs))
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """Another mechanism, in the coordinates of a noisy second moment. ``share``: the part of mu^2 that it may cost."""
+    """Another mechanism, in the coordinates of a noisy second moment.
+
+    ``share``: the part of mu^2 that it may cost; ``edge``: the floor under its eigenvalues in units of the edge of the
+    noise's spectrum. None: a rule. ``runs``: columns come in runs of so many (the places of a channel of an image) that
+    share one map between channels, whose second moment is that of all places together.
+    """
 
     inner: Mechanism
-    share: float = SHARE
-    edge: float = EDGE
+    share: float | None = None
+    edge: float | None = None
+    runs: int = 1
     pure: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check(0 < self.share < 1, f"Expected 0 < share={self.share} < 1.")
-        check(0 < self.edge < math.inf, f"Expected edge={self.edge} > 0 and finite.")
+        check(self.share is None or 0 < self.share < 1, f"Expected 0 < share={self.share} < 1.")
+        check(self.edge is None or 0 < self.edge < math.inf, f"Expected edge={self.edge} > 0 and finite.")
+        check_count("runs", self.runs)
 
     @property
     def site(self) -> Site:
@@ -126,32 +160,39 @@ class Whitened:
         """What the other needs, and rows that are not too wide."""
         if calibration == "paper":
             return "Whitened rows have no published noise of their own. Use calibration='proven'."
-        if facts.features > WIDEST:
-            return f"Whitening takes at most {WIDEST:,} columns; these rows have {facts.features:,}. Leave it out."
+        columns = facts.features - facts.intercept
+        if self.runs > 1 and columns % self.runs:
+            return f"Columns in runs of {self.runs} are a multiple of that; these rows have {columns:,}."
+        if columns // self.runs > WIDEST:
+            return f"Whitening takes at most {WIDEST:,} columns; these rows have {columns:,}. Use precondition=False."
         return self.inner.needs(facts, calibration)
 
     def calibrate(
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> WhitenedPlan:
         """The second moment by its share; then the other mechanism with what is left, both priced together."""
-        size, square_radius = facts.features * (facts.features + 1) // 2, facts.radius**2
-        moved = Sensitivity(square_radius, math.sqrt(2) * square_radius).plus(square_radius * hessian_slack(facts))
+        share, edge = whitening_rule(facts)
+        share, edge, square_radius = self.share or share, self.edge or edge, facts.radius**2
+        side = facts.features if self.runs == 1 else (facts.features - facts.intercept) // self.runs
+        size = side * (side + 1) // 2
+        rounding = square_radius * self.runs * hessian_slack(facts)
+        moved = Sensitivity(square_radius, math.sqrt(2) * square_radius).plus(rounding)
         scale = 0.0
         released: tuple[Gaussian, ...] = ()
         if budget.private:
-            bare = moved.under(budget.adjacency) / (math.sqrt(self.share) * mu(budget))
+            bare = moved.under(budget.adjacency) / (math.sqrt(share) * mu(budget))
             scale = bare / (1 - grid_slack(bare, size) / bare)
             released = (Gaussian(moved.plus(grid_slack(scale, size)), scale),)
         rest = replace(budget, spent=(*budget.spent, *released))
-        plain = replace(facts, intercept=False, constant=0.0)
-        inner = self.inner.calibrate(rest, plain, regularization, calibration)
+        even = replace(facts, intercept=False, constant=0.0) if self.runs == 1 else facts
+        inner = self.inner.calibrate(rest, even, regularization, calibration)
         words = (
-            f"{self.share:.3g} of the budget (of mu^2) for the second moment of all rows",
+            f"{share:.3g} of the budget (of mu^2) for the second moment of all rows",
             f"rows mapped by it, and clipped to norm {facts.radius:.6g} again",
         )
-        noisy_edge = scale * math.sqrt(2 * facts.features)  # of the spectrum of the noise alone
         return WhitenedPlan(
-            inner=inner, scale=scale, floor=max(self.edge * noisy_edge, 1e-6 * facts.records * square_radius),
+            inner=inner, runs=self.runs, scale=scale,
+            floor=max(edge * scale * math.sqrt(2 * side), 1e-6 * facts.records * square_radius),
             length=facts.radius * whitened_length(budget, facts), events=(*released, *inner.events), theorem="whitened",
             assumptions=(*words, *inner.assumptions),
         )  # fmt: skip
