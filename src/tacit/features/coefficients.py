@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,12 @@ def _average(length: int, scales: int) -> Array:
     step = 2**scales
     kept = np.arange(step, length - step, step)
     return np.asarray(kernel[(kept[:, None] - np.arange(length)) % length])
+
+
+@lru_cache(maxsize=4)
+def scatterer_of(shape: tuple[int, int, int], scales: int, directions: int) -> Scatterer:
+    """The filters, which are made once: public constants, so that keeping them tells nothing."""
+    return Scatterer(shape, scales, directions)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

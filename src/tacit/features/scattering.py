@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from tacit.checks import check, check_count, check_positive, check_real
 from tacit.data.canonical import plain
 from tacit.features import kept
-from tacit.features.coefficients import Rule, Scatterer
+from tacit.features.coefficients import Rule, scatterer_of
 
 _BLOCK = 64
 """Images that a thread takes at a time; their number changes no result."""
@@ -133,7 +133,7 @@ class Scattering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             min(shape[:2]) >= smallest and shape[2] >= 1,
             f"Expected images of at least {smallest} x {smallest} pixels for J={scales}; lower J, or enlarge them.",
         )
-        scatterer = Scatterer((shape[0], shape[1], shape[2]), scales, directions)
+        scatterer = scatterer_of((shape[0], shape[1], shape[2]), scales, directions)
         scale = check_positive("scale", check_real("scale", self.scale))
         groups = None if self.groups is None else _whole("groups", self.groups)
         check(
