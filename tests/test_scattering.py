@@ -287,8 +287,11 @@ def test_results_are_kept_for_the_owner_only(tmp_path, monkeypatch):
         Scattering(cache=folder, **settings).fit_transform(images)
     Scattering(cache=folder).fit_transform(images[::-1])
     assert len(list(folder.iterdir())) == 2 + len(others)
+    assert kept.place(folder, images.reshape(4, 14, 56), {}) != kept.place(folder, images, {})
+    assert kept.place(folder, images.view(np.int8), {}) != kept.place(folder, images, {})
     monkeypatch.setattr(kept, "__version__", "0")
-    assert not kept.place(folder, images[..., None], {}).exists()
+    Scattering(cache=folder).fit_transform(images)
+    assert len(list(folder.iterdir())) == 3 + len(others)
 
 
 def test_a_pipeline_with_a_private_model():
