@@ -10,9 +10,9 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOMS = (
-    "_version", "checks", "types", "rounding", "reading", "data", "schema", "linear", "privacy", "influence",
-    "mechanisms", "training", "estimators", "nn", "files", "published", "protocol", "datasets", "report",
-    "audit", "cli", "tacit",
+    "_version", "checks", "types", "rounding", "reading", "data", "schema", "features", "linear", "privacy",
+    "influence", "mechanisms", "training", "estimators", "nn", "files", "published", "protocol", "datasets",
+    "report", "audit", "cli", "tacit",
 )  # fmt: skip
 """From top to bottom: a folder of ``src/tacit`` or a module beside them; ``tacit`` is the package's own face, last."""
 

@@ -12,6 +12,7 @@ from tacit._version import __version__ as __version__
 if TYPE_CHECKING:
     from tacit import audit as audit
     from tacit import datasets as datasets
+    from tacit import features as features
     from tacit import influence as influence
     from tacit import nn as nn
     from tacit import protocol as protocol
@@ -42,7 +43,7 @@ _PLACES = {
     "spent": "tacit.privacy.guarantee",
 }
 """Where public names are, but for the estimators: those are what ``tacit.estimators`` lists, without a line here."""
-_ROOMS = ("audit", "datasets", "influence", "nn", "protocol", "published")
+_ROOMS = ("audit", "datasets", "features", "influence", "nn", "protocol", "published")
 _NEED_TORCH = ("CNNClassifier", "MLPClassifier")
 
 

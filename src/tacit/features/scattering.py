@@ -1,0 +1,168 @@
+"""Scattering as a step of a scikit-learn pipeline: images in, rows of norm 1 out, each by itself."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from threadpoolctl import threadpool_limits
+
+from tacit.checks import check, check_count, check_positive, check_real
+from tacit.data.canonical import plain
+from tacit.features import kept
+from tacit.features.coefficients import Rule, scatterer_of
+
+_BLOCK = 64
+"""Images that a thread takes at a time; their number changes no result."""
+_WIDEST = 64
+_FORMS = "Expected images (n, height, width) or (n, height, width, colours); for flat rows declare shape=(28, 28)."
+
+
+class Scattering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Wavelet scattering coefficients of images, normalised by record: ``fit`` learns nothing, so it costs nothing.
+
+    ``J`` scales and ``L`` directions give 1 + JL + L^2 J(J-1)/2 channels a colour, each at every 2^J-th pixel; for
+    J=2, L=8 these are 81 channels of 7 x 7 for images of 28 x 28. ``scale`` is the public number that pixels are
+    divided by. ``shape`` declares (height, width) or (height, width, colours) of flat rows. Each colour's channels lie
+    in ``groups`` groups, each of which gets mean 0 and variance 1 within its record; then the row gets norm 1. ``None``
+    leaves the coefficients as they are. ``threads`` is as many as there are processors, unless set; ``cache`` names a
+    folder that keeps results; ``verbose`` shows a bar on a terminal.
+
+    A row of the result depends on its own image and the settings alone, to the last bit.
+
+    Reference: E. Oyallon and S. Mallat, "Deep roto-translation scattering for object classification", CVPR 2015.
+
+    Edges: a group without variation becomes zeros, and so does a black image; pixels that are NaN or infinite raise.
+    Scaled pixels are cut at +-1e15.
+    """
+
+    def __init__(
+        self,
+        J: int = 2,
+        L: int = 8,
+        *,
+        shape: tuple[int, ...] | None = None,
+        scale: float = 255.0,
+        groups: int | None = 9,
+        threads: int | None = None,
+        cache: str | Path | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.J = J
+        self.L = L
+        self.shape = shape
+        self.scale = scale
+        self.groups = groups
+        self.threads = threads
+        self.cache = cache
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the settings and note the images' shape; nothing else is learned."""
+        self.shape_ = self._images(X).shape[1:]
+        self.n_features_in_ = math.prod(self.shape_)
+        self._n_features_out = self._rule(self.shape_).width
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """One row an image, in float32: colours, then channels, then places down and across.
+
+        Channels are S0; S1 by scale and direction; S2 by both scales, then both directions.
+        """
+        images = self._images(X)
+        shape = getattr(self, "shape_", images.shape[1:])
+        check(images.shape[1:] == shape, f"Expected images of shape {shape}, as in fit, found {images.shape[1:]}.")
+        rule = self._rule(shape)
+        if self.cache is None:
+            return self._computed(images, rule)
+        path = kept.place(self.cache, images, rule.settings)
+        rows = kept.read(path, (len(images), rule.width))
+        if rows is None:
+            rows = self._computed(images, rule)
+            kept.write(path, rows)
+        return rows
+
+    def _computed(self, images: NDArray[Any], rule: Rule) -> NDArray[np.float32]:
+        rows = np.empty((len(images), rule.width), dtype=np.float32)
+
+        def compute(start: int) -> int:
+            stop = min(start + _BLOCK, len(images))
+            for place in range(start, stop):
+                rows[place] = rule(images[place])
+            return stop - start
+
+        threads = (os.cpu_count() or 1) if self.threads is None else _whole("threads", self.threads)
+        # One thread of BLAS each: how a product is divided among threads must not depend on what else is running.
+        with (
+            threadpool_limits(1, user_api="blas"),
+            _bar(self.verbose, len(images)) as advance,
+            ThreadPoolExecutor(threads) as pool,
+        ):
+            for count in pool.map(compute, range(0, len(images), _BLOCK)):
+                advance(count)
+        return rows
+
+    def _images(self, X: Any) -> NDArray[Any]:
+        """The images as (n, height, width, colours), in the type that they came in."""
+        array = plain(X)
+        if self.shape is None:
+            check(array.ndim in (3, 4), _FORMS)
+            return array if array.ndim == 4 else array[..., None]
+        sizes = self.shape if isinstance(self.shape, tuple | list) else ()
+        check(len(sizes) in (2, 3), "Expected shape to be (height, width) or (height, width, colours).")
+        shape = tuple(_whole("every number of shape", size) for size in sizes)
+        fits = array.shape[1:] in (shape, (math.prod(shape),))
+        check(fits, f"Expected X to have {math.prod(shape)} columns, or images of shape {shape}.")
+        return array.reshape(len(array), *shape[:2], shape[2] if len(shape) == 3 else 1)
+
+    def _rule(self, shape: tuple[int, ...]) -> Rule:
+        """What is done to every image of this shape, once all settings are checked."""
+        scales, directions = _whole("J", self.J), _whole("L", self.L)
+        check(2 <= directions <= _WIDEST, f"Expected L={directions} to be from 2 to {_WIDEST}.")
+        smallest = 2 ** min(scales, 60)
+        check(
+            min(shape[:2]) >= smallest and shape[2] >= 1,
+            f"Expected images of at least {smallest} x {smallest} pixels for J={scales}; lower J, or enlarge them.",
+        )
+        scatterer = scatterer_of((shape[0], shape[1], shape[2]), scales, directions)
+        scale = check_positive("scale", check_real("scale", self.scale))
+        groups = None if self.groups is None else _whole("groups", self.groups)
+        check(
+            scatterer.channels % (groups or 1) == 0,
+            f"Expected groups={groups} to divide {scatterer.channels}, the channels of a colour.",
+        )
+        return Rule(scatterer, scale, groups)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def _whole(name: str, value: Any) -> int:
+    check_real(name, value)
+    return check_count(name, value)
+
+
+@contextmanager
+def _bar(wanted: bool, total: int) -> Iterator[Any]:
+    """What to call with the number of images that are done: a bar on a terminal where it is wanted, else nothing."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("scattering", total=total)
+        yield lambda count: shown.advance(task, count)
