@@ -29,7 +29,7 @@ KEY = ("data", "model", "adjacency", "epsilon")
 def measure(data: str, model: str, adjacency: str, epsilon: float | None, seeds: int) -> dict:
     """One row: every seed, every setting; of several settings the one that is best on the test records is kept."""
     row = {"data": data, "model": model, "adjacency": adjacency, "epsilon": epsilon, "asked": seeds}
-    row |= {"delta": DELTA if MODELS[model].private and model != "diffprivlib" else None, "stamp": stamp(model)}
+    row |= {"delta": DELTA if MODELS[model].private and model != "diffprivlib" else None}
     by_setting: dict[int, list[tuple[Fit, dict]]] = {}
     try:
         for seed in range(seeds):
@@ -83,10 +83,11 @@ def run(
         for adjacency in MODELS[model].adjacencies
         for epsilon in (((0.1, 1.0) if quick else EPSILONS) if MODELS[model].private else (None,))
     ]
-    left = [job for job in jobs if not _done(kept.get(job[:4]), seeds)]
+    stamps = {model: stamp(model) for model, why in absent.items() if not why}  # of the code as it is when a run starts
+    left = [job for job in jobs if not _done(kept.get(job[:4]), seeds, stamps)]
     progress(f"accuracy: {len(left)} rows to measure, {len(jobs) - len(left)} are there")
     for row in each(measure, left, workers, "accuracy"):
-        kept[_key(row)] = row
+        kept[_key(row)] = row | {"stamp": stamps[row["model"]]}
         _write(store, list(kept.values()))
     rows = list(kept.values())
     missing = [f"{model}: {why}." for model, why in absent.items() if why]
@@ -97,9 +98,9 @@ def _key(row: dict) -> tuple:
     return tuple(row[part] for part in KEY)
 
 
-def _done(row: dict | None, seeds: int) -> bool:
+def _done(row: dict | None, seeds: int, stamps: dict[str, str]) -> bool:
     """Whether a row of an earlier run will do; what failed is tried again."""
-    if row is None or row["stamp"] != stamp(row["model"]) or row.get("note") == "failed":
+    if row is None or row["stamp"] != stamps[row["model"]] or row.get("note") == "failed":
         return False
     return row["asked"] >= seeds
 

@@ -3,7 +3,7 @@
 Its promise (Nori et al., ICML 2021): (epsilon, delta) under add-remove, a tenth of epsilon and half of delta for the
 bins of the columns, the rest for the boosting, each a composition of Gaussian mechanisms and the two added up. It is
 therefore comparable with add-remove rows at the same epsilon and delta. It takes the number of records as public, and
-the names of the categories from the records; here they are the schema's numbers of a category.
+the list of categories from the records: here they are the schema's numbers, so it sees which of them occur.
 """
 
 import contextlib

@@ -1,6 +1,5 @@
 """Who takes part: Tacit's models at their defaults, peers at their best on the test set, and models without privacy."""
 
-import functools
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -156,7 +155,6 @@ MODELS = {
 }
 
 
-@functools.cache
 def stamp(model: str) -> str:
     """What a row was measured with, in a few letters: a row of other code is measured again, and never shown as new."""
     entry, here = MODELS[model], Path(__file__).parent
