@@ -50,7 +50,7 @@ def measure(data: str, model: str, adjacency: str, epsilon: float | None, seeds:
         "seconds": float(np.median([fit.seconds for fit, _ in best])),
         "records": len(train),
         "features": int(train.schema.width),
-        "positives": float(np.mean(test.labels)),
+        "positives": float(np.mean(np.concatenate([train.labels, test.labels]))),
         "reached": sum(values["recall"] > 0 for _, values in best),
     }  # fmt: skip
 

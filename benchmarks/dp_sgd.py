@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-STEPS = (1.0, 4.0, 16.0, 64.0)
+STEPS = (0.25, 1.0, 4.0, 16.0, 64.0)
 EPOCHS, BATCH, CLIP = 20, 1024, 1.0
 
 
