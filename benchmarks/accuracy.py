@@ -1,123 +1,113 @@
-"""Test accuracy of logistic regression: every method on Adult, the default on other sets, beside peers."""
+"""Two classes from tables: Tacit's models at their defaults beside peers and models without privacy, in one run.
 
-import peers
-from data import TITLES, split
-from markdown import spread, table, verdict
-from pool import each
-from sklearn import linear_model
-from trial import trial
+A row is one model on one data set under one promise, over all seeds. Rows are written as they come, and kept by the
+next run where the code that made them is still the same.
+"""
 
-from tacit import LogisticRegression
-from tacit.mechanisms import METHODS
+import json
+from collections.abc import Iterable
+from pathlib import Path
 
-DELTA = 1e-5
-ADJACENCIES = ("replace-one", "add-remove")
-OTHERS = ("bank_marketing", "kddcup99", "breast_cancer", "credit_card_fraud")
-TARGETS = {
-    ("replace-one", 0.1): 0.820, ("replace-one", 1.0): 0.839, ("replace-one", 3.0): 0.842, ("add-remove", 0.1): 0.831,
-    ("add-remove", 0.25): 0.836, ("add-remove", 0.5): 0.838, ("add-remove", 1.0): 0.840, ("add-remove", 3.0): 0.843,
-}  # fmt: skip
-"""Adult, default, official split."""
+import numpy as np
+from models import DELTA, MODELS, Ask, Fit, stamp
+from pool import each, progress
+from scores import METRICS, scores
+from tasks import TASKS, split
+from versus import text
 
+from tacit.checks import PrivacyError
 
-def private(name: str, adjacency: str, method: str, epsilon: float, seeds: int) -> dict:
-    """Tacit with one method; the split and the noise are drawn with the seed."""
-
-    def make(seed: int) -> LogisticRegression:
-        return LogisticRegression(epsilon, delta=DELTA, method=method, adjacency=adjacency, random_state=seed)
-
-    row = trial(name, seeds, make, adjacency=adjacency, method=method, epsilon=epsilon, delta=DELTA)
-    if name == "adult" and method == "auto" and (adjacency, epsilon) in TARGETS:
-        row |= {"target": TARGETS[adjacency, epsilon], "higher_is_better": True}
-    return row
+EPSILONS = (0.1, 0.5, 1.0, 3.0)
+QUICK = {
+    "adult": ("linear", "additive", "DP-EBM", "scikit-learn linear", "scikit-learn additive"),
+    "breast_cancer": tuple(MODELS),
+}
+SLOWEST_LAST = ("network",)
+KEY = ("data", "model", "adjacency", "epsilon")
 
 
-def plain(name: str, C: float, seeds: int) -> dict:
-    """scikit-learn without privacy, on the same matrix."""
-    fits = 1 if name == "adult" else seeds
-    row = trial(
-        name, fits, lambda seed: linear_model.LogisticRegression(C=C, max_iter=2000), method=f"scikit-learn C={C:g}"
-    )
-    return row | {"adjacency": "none"}
+def measure(data: str, model: str, adjacency: str, epsilon: float | None, seeds: int) -> dict:
+    """One row: every seed, every setting; of several settings the one that is best on the test records is kept."""
+    row = {"data": data, "model": model, "adjacency": adjacency, "epsilon": epsilon, "asked": seeds}
+    row |= {"delta": DELTA if MODELS[model].private and model != "diffprivlib" else None}
+    by_setting: dict[int, list[tuple[Fit, dict]]] = {}
+    try:
+        for seed in range(seeds):
+            train, test = split(data, seed)
+            fits = list(MODELS[model].fits(train, test, Ask(epsilon or np.inf, adjacency, seed)))
+            for place, fit in enumerate(fits):
+                by_setting.setdefault(place, []).append((fit, scores(test.labels, fit.labels, fit.positive)))
+    except PrivacyError as refusal:
+        return row | {"note": "refused", "why": str(refusal)}
+    except Exception as error:  # one failure is a cell of the table, not the end of the run
+        return row | {"note": "failed", "why": f"{type(error).__name__}: {error}"}
+    best = max(by_setting.values(), key=lambda found: np.mean([values["accuracy"] for _, values in found]))
+    chosen = list(dict.fromkeys(fit.chosen for fit, _ in best))
+    return row | _summary([values for _, values in best]) | {
+        "seeds": seeds,
+        "settings": len(by_setting),
+        "chosen": ", ".join(filter(None, chosen)),
+        "seconds": float(np.median([fit.seconds for fit, _ in best])),
+        "records": len(train),
+        "features": int(train.schema.width),
+        "positives": float(np.mean(np.concatenate([train.labels, test.labels]))),
+        "reached": sum(values["recall"] > 0 for _, values in best),
+    }  # fmt: skip
 
 
-def diffprivlib(name: str, C: float, epsilon: float, seeds: int) -> dict:
-    """diffprivlib in this run, at its default C: pure epsilon, replace-one."""
-    models, _ = peers.diffprivlib_models()
+def _summary(found: list[dict]) -> dict:
+    several = len(found) > 1
+    summary = {}
+    for metric in METRICS:
+        values = [one[metric] for one in found]
+        deviation = float(np.std(values, ddof=1)) if several else 0.0
+        summary[metric] = {"mean": float(np.mean(values)), "std": deviation, "values": values}
+    return summary
 
-    def make(seed: int) -> object:
-        return models.LogisticRegression(epsilon=epsilon, data_norm=1.0, C=C, max_iter=1000, random_state=seed)
 
-    return trial(name, seeds, make, adjacency="replace-one", method=f"diffprivlib C={C:g}", epsilon=epsilon)
-
-
-def run(seeds: int, quick: bool, workers: int) -> tuple[list[dict], str]:
-    """All rows, and the tables."""
-    epsilons = (0.1, 1.0) if quick else peers.EPSILONS
-    sets = ("breast_cancer",) if quick else OTHERS
-    names = [name for name, method in METHODS.items() if "logistic" in method.losses]
-    defaults = [
-        (name, way, "auto", epsilon, seeds) for name in ("adult", *sets) for way in ADJACENCIES for epsilon in epsilons
+def run(
+    seeds: int, quick: bool, workers: int, store: Path, data: Iterable[str] = (), models: Iterable[str] = ()
+) -> tuple[list[dict], str]:
+    """All rows, and the tables; ``data`` and ``models`` name what to measure, and rows of others stay as they are."""
+    absent = {model: entry.absent() for model, entry in MODELS.items() if not models or model in models}
+    for model, why in absent.items():
+        if why:
+            progress(f"accuracy: without {model}, for {why}")
+    kept = {_key(row): row for row in (json.loads(store.read_text()) if store.exists() else [])}
+    jobs = [
+        (name, model, adjacency, epsilon, seeds)
+        for name in (QUICK if quick else TASKS)
+        if not data or name in data
+        for model in sorted(absent, key=SLOWEST_LAST.__contains__)
+        if not absent[model] and (not quick or model in QUICK[name])
+        for adjacency in MODELS[model].adjacencies
+        for epsilon in (((0.1, 1.0) if quick else EPSILONS) if MODELS[model].private else (None,))
     ]
-    others = [("adult", way, method, epsilon, seeds) for way in ADJACENCIES for method in names for epsilon in epsilons]
-    jobs = defaults + others
-    rows = list(each(private, jobs, workers, "accuracy"))
-    rows += each(
-        plain, [(name, C, seeds) for name in ("adult", *sets) for C in (1.0, 100.0)], workers, "without privacy"
-    )
-    models, why = peers.diffprivlib_models()
-    if models is not None:
-        tasks = [(name, 1.0, epsilon, seeds) for name in ("adult", *sets) for epsilon in epsilons]
-        rows += each(diffprivlib, tasks, workers, "diffprivlib")
-    found = {(row["data"], row["adjacency"], row["method"], row.get("epsilon")): row for row in rows}
-    parts = [_adult(found, names, epsilons)] + [_other(name, found, epsilons) for name in sets]
-    return rows, "\n\n".join([*parts, " ".join(filter(None, (peers.NOTE, why)))])
+    stamps = {model: stamp(model) for model, why in absent.items() if not why}  # of the code as it is when a run starts
+    left = [job for job in jobs if not _done(kept.get(job[:4]), seeds, stamps)]
+    progress(f"accuracy: {len(left)} rows to measure, {len(jobs) - len(left)} are there")
+    for row in each(measure, left, workers, "accuracy"):
+        kept[_key(row)] = row | {"stamp": stamps[row["model"]]}
+        _write(store, list(kept.values()))
+    rows = list(kept.values())
+    missing = [f"{model}: {why}." for model, why in absent.items() if why]
+    return rows, "\n\n".join([text(rows), *([f"Not measured. {' '.join(missing)}"] if missing else [])])
 
 
-def _head(first: str, epsilons) -> list[str]:
-    return [first, *(f"ε = {epsilon:g}" for epsilon in epsilons)]
+def _key(row: dict) -> tuple:
+    return tuple(row[part] for part in KEY)
 
 
-def _adult(found: dict, names: list[str], epsilons) -> str:
-    parts = [f"### {TITLES['adult']}: test accuracy in percent, δ = {DELTA:g}"]
-    for adjacency in ADJACENCIES:
-        lines = []
-        for method in ("auto", *names):
-            cells = [found["adult", adjacency, method, epsilon] for epsilon in epsilons]
-            lines.append([f"**{method}**" if method == "auto" else method, *(spread(cell, True) for cell in cells)])
-        defaults = [found["adult", adjacency, "auto", epsilon] for epsilon in epsilons]
-        lines.insert(1, ["auto chose", *(row.get("chosen", "") for row in defaults)])
-        lines.insert(1, ["auto's target", *(verdict(row, True) for row in defaults)])
-        lines += _references("adult", adjacency, found, epsilons)
-        slow = [m for m in names for e in epsilons if found["adult", adjacency, m, e].get("seconds", 0) > 3]
-        note = f"\n\nSlower than 3 CPU seconds a fit, so fewer seeds: {', '.join(dict.fromkeys(slow))}." if slow else ""
-        parts.append(f"Neighbours: {adjacency}.\n\n" + table(_head("method", epsilons), lines) + note)
-    return "\n\n".join(parts)
+def _done(row: dict | None, seeds: int, stamps: dict[str, str]) -> bool:
+    """Whether a row of an earlier run will do; what failed is tried again."""
+    if row is None or row["stamp"] != stamps[row["model"]] or row.get("note") == "failed":
+        return False
+    return row["asked"] >= seeds
 
 
-def _other(name: str, found: dict, epsilons) -> str:
-    lines = []
-    for adjacency in ADJACENCIES:
-        cells = [found[name, adjacency, "auto", epsilon] for epsilon in epsilons]
-        lines.append([f"**auto**, {adjacency}", *(spread(cell, True) for cell in cells)])
-        lines.append(["auto chose", *(cell.get("chosen", "") for cell in cells)])
-        lines += _references(name, adjacency, found, epsilons, plain_too=adjacency == ADJACENCIES[-1])
-    (X, y), _ = split(name, 0)
-    title = f"### {TITLES[name]}: test accuracy in percent, n = {len(y):,}, d = {X.shape[1]}, δ = {DELTA:g}"
-    return title + "\n\n" + table(_head("method", epsilons), lines)
-
-
-def _references(name: str, adjacency: str, found: dict, epsilons, plain_too: bool = True) -> list[list[str]]:
-    lines = []
-    if (name, "replace-one", "diffprivlib C=1", epsilons[0]) in found and adjacency == "replace-one":
-        cells = [found[name, "replace-one", "diffprivlib C=1", epsilon] for epsilon in epsilons]
-        lines.append(["diffprivlib C=1, this run", *(spread(cell, True) for cell in cells)])
-    for peer, (kind, values) in peers.ACCURACY[name].items():
-        if kind == adjacency:
-            known = dict(zip(peers.EPSILONS, values, strict=True))
-            lines.append([f"{peer}, *not of this run*", *(f"{100 * known[epsilon]:.2f}" for epsilon in epsilons)])
-    if plain_too:
-        for method in ("scikit-learn C=1", "scikit-learn C=100"):
-            text = spread(found[name, "none", method, None], True)
-            lines.append([f"{method}, no privacy", *([text] * len(epsilons))])
-    return lines
+def _write(store: Path, rows: list[dict]) -> None:
+    """In one step, so that a run that is killed leaves a whole file."""
+    store.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = store.with_suffix(".part")
+    unfinished.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    unfinished.replace(store)

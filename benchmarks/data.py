@@ -9,27 +9,19 @@ from sklearn.model_selection import train_test_split
 from tacit import datasets
 from tacit.schema import Schema
 
-KDD_ROWS, KDD_SEED = 70_000, 0
 TITLES = {
     "adult": "Adult, official split 32,561 / 16,281, a missing value is a category",
-    "bank_marketing": "Bank marketing, random 80/20 split for each seed",
-    "kddcup99": f"KDD Cup 99, {KDD_ROWS:,} records drawn with seed {KDD_SEED}, random 80/20 split for each seed",
-    "breast_cancer": "Breast cancer (original), the 683 complete records, random 80/20 split for each seed",
-    "credit_card_fraud": "Credit card fraud, balanced subset of 984, random 80/20 split for each seed",
     "digits": "scikit-learn's digits, random 80/20 split for each seed",
     "mnist": "MNIST, official split 60,000 / 10,000",
 }
 
 
 @functools.lru_cache(maxsize=1)
-def whole(name: str):
-    """All rows and targets of a set; rows of norm at most 1."""
-    if name == "digits":
-        pixels, labels = load_digits(return_X_y=True)
-        schema = Schema.from_dict({"columns": {f"p{i}": {"lower": 0, "upper": 16} for i in range(64)}})
-        return schema.encode({f"p{i}": column for i, column in enumerate(pixels.T)}), labels
-    settings = {"kddcup99": {"rows": KDD_ROWS, "seed": KDD_SEED}, "breast_cancer": {"complete": True}}
-    return datasets.load(name, **settings.get(name, {})).arrays()
+def digits():
+    """All rows and labels of scikit-learn's digits; rows of norm at most 1."""
+    pixels, labels = load_digits(return_X_y=True)
+    schema = Schema.from_dict({"columns": {f"p{i}": {"lower": 0, "upper": 16} for i in range(64)}})
+    return schema.encode({f"p{i}": column for i, column in enumerate(pixels.T)}), labels
 
 
 @functools.lru_cache(maxsize=1)
@@ -42,7 +34,7 @@ def split(name: str, seed: int):
     """Training and test part: the official ones, or 80/20 drawn with the seed."""
     if name in ("adult", "mnist"):
         return official(name)
-    X, y = whole(name)
+    X, y = digits()
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=seed)
     return (X_train, y_train), (X_test, y_test)
 

@@ -33,7 +33,10 @@ def each(function: Callable[..., dict], jobs: Iterable[tuple], workers: int, tit
 
 
 def _words(row: dict) -> str:
-    named = " ".join(str(row[key]) for key in ("data", "adjacency", "method", "multiclass", "epsilon") if key in row)
+    named = " ".join(
+        str(row[key]) for key in ("data", "model", "adjacency", "method", "multiclass", "epsilon") if key in row
+    )
     if "note" in row:
         return f"{named}: {row['note']}, {row['why']}"
-    return f"{named}: {row['mean']:.4f} ± {row['std']:.4f}, {row['seeds']} seeds, {row['seconds']:.2f} CPU s a fit"
+    score = row.get("accuracy", row)
+    return f"{named}: {score['mean']:.4f} ± {score['std']:.4f}, {row['seeds']} seeds, {row['seconds']:.2f} CPU s a fit"

@@ -1,12 +1,13 @@
-"""Benchmarks: accuracy, regression, time, memory, noise, classes, smoothing.
+"""Benchmarks: accuracy beside peers, every method, regression, time, memory, noise, classes, smoothing.
 
-Tables on stdout, rows in bench-<part>.json.
+Tables on stdout, rows in bench-<part>.json. Part accuracy takes up where it was stopped: rows that are there, and were
+made by the same code, are not measured again.
 
 python benchmarks/run.py --only accuracy,time --seeds 3 --quick
+python benchmarks/run.py --only accuracy --data adult --model linear,DP-EBM
 """
 
 import argparse
-import functools
 import json
 import os
 import platform
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import accuracy
 import memory
+import methods
 import multiclass
 import noise
 import numpy
@@ -27,6 +29,7 @@ from pool import progress
 
 PARTS = {
     "accuracy": accuracy.run,
+    "methods": methods.run,
     "regression": regression.run,
     "time": speed.run,
     "memory": memory.run,
@@ -48,19 +51,27 @@ def main() -> None:
         "--workers", type=int, default=os.cpu_count(), help="processes for accuracies (default: all cores)"
     )
     parser.add_argument("--threads", type=int, help="threads of linear algebra in part time (default: the machine's)")
+    parser.add_argument("--data", default="", help="data sets of part accuracy, with commas (default: all)")
+    parser.add_argument("--model", default="", help="models of part accuracy, with commas (default: all)")
     parser.add_argument("--out", type=Path, default=Path(), help="folder for the rows (default: here)")
     given = parser.parse_args()
-    unknown = [part for part in given.only.split(",") if part not in PARTS]
-    if unknown or given.seeds < 1:
-        parser.error(f"expected parts of {', '.join(PARTS)} and at least one seed")
+    data, models = (list(filter(None, names.split(","))) for names in (given.data, given.model))
+    for names, known in ((given.only.split(","), PARTS), (data, accuracy.TASKS), (models, accuracy.MODELS)):
+        if not set(names) <= set(known):
+            parser.error(f"expected names of {', '.join(known)}")
+    if given.seeds < 1:
+        parser.error("expected at least one seed")
+    settings = {
+        "time": {"threads": given.threads},
+        "accuracy": {"store": given.out / "bench-accuracy.json", "data": data, "models": models},
+    }
     seeds = min(given.seeds, 2) if given.quick else given.seeds
     versions = ", ".join(f"{module.__name__} {module.__version__}" for module in (numpy, scipy, sklearn))
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
     print(f"# Tacit's benchmarks\n\n{machine}; {seeds} seeds.", flush=True)
     for part in given.only.split(","):
         start = time.perf_counter()
-        function = functools.partial(PARTS[part], threads=given.threads) if part == "time" else PARTS[part]
-        rows, text = function(seeds, given.quick, given.workers)
+        rows, text = PARTS[part](seeds, given.quick, given.workers, **settings.get(part, {}))
         given.out.mkdir(parents=True, exist_ok=True)
         (given.out / f"bench-{part}.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
         print(f"\n## {part}\n\n{text}", flush=True)
