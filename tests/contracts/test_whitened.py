@@ -69,6 +69,22 @@ def test_no_two_records_move_the_second_moment_further_and_some_as_far(d, interc
         assert apart > 1.4 * moved.sensitivity.add_remove  # that of add-remove is not enough
 
 
+@pytest.mark.parametrize("runs", [2, 3])
+def test_columns_in_runs_move_it_no_further(runs, rng):
+    """A record's part is the sum over places: of rank one at most as long as the row, and as far from another's."""
+    facing = np.kron(np.eye(2), np.eye(1, runs)) * 5.0  # two rows with all they have in one channel each, at one place
+    X = np.vstack([10 * rng.normal(size=(60, 2 * runs)), np.zeros((1, 2 * runs)), facing])
+    problem = problem_of(X, np.ones(len(X)), Logistic(), intercept=0.5)
+    mechanism = Whitened(GradientPerturbation(steps=3), runs=runs)
+    moved = mechanism.calibrate(Budget(1.0, 1e-5), problem.facts, None, "proven").events[0].sensitivity
+    parts = [flat(second_moment(problem.part(np.array([i])), runs)) for i in range(len(X))]
+    rows = (X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]).reshape(-1, 2, runs)
+    np.testing.assert_allclose(parts[0], flat(rows[0] @ rows[0].T), rtol=1e-9)
+    alone, apart = max(map(np.linalg.norm, parts)), max(np.linalg.norm(a - parts[-1]) for a in parts)
+    assert 0.9999 < alone <= moved.add_remove  # the constant is not in it: its radius is that of rows with one
+    assert 0.9999 * math.sqrt(2) < apart <= moved.replace_one
+
+
 # --- exact products -------------------------------------------------------------------------------------------------
 def exact_rows(problem, even):
     """Mapped rows by whole fractions, from rows and map as they are rounded; no clipping."""
@@ -136,6 +152,24 @@ def test_the_widest_rows_leave_room():
         assert 2 ** (module.BITS - 1) <= size / module._step(size) < 2**module.BITS
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_runs_of_columns_are_mapped_place_by_place(dtype, rng):
+    """Each place's channels go through one map, exactly; weights go back so that scores stay."""
+    X, even = rng.normal(size=(200, 12)).astype(dtype), rng.normal(size=(4, 4))
+    problem = Problem(Records.build(X, np.ones(200), 0.7, 0.5), Logistic())
+    design = mapped(problem, even, runs=3).records.design
+    assert (design.clip, design.intercept) == (0.7, 0.5)
+    before = problem.records.design
+    short = (before.matrix * before.scales[:, None]).reshape(-1, 4, 3)
+    np.testing.assert_allclose(design.matrix, np.einsum("ncp,ck->nkp", short, even).reshape(-1, 12), atol=1e-6)
+    alone = mapped(problem.part(np.array([5])), even, runs=3).records.design
+    np.testing.assert_array_equal(alone.matrix, design.matrix[[5]])
+    weights = rng.normal(size=(13, 2))
+    back = module.unmapped(weights, even, runs=3)
+    scores = design.matrix @ weights[:12] + 0.5 * weights[12]
+    np.testing.assert_allclose(short.reshape(-1, 12) @ back[:12] + 0.5 * back[12], scores, atol=1e-5)
+
+
 # --- a record by itself ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("d", "intercept"), [(1, 0.5), (7, 0.0), (300, 0.5)])
@@ -174,8 +208,8 @@ def test_with_the_release_frozen_all_other_rows_are_mapped_as_before(mechanism, 
     problem = random_problem(Logistic(), rng, n=30)
     plan, seen, real = mechanism.calibrate(Budget(1.0, 1e-5, adjacency), problem.facts, None, "proven"), [], mapped
 
-    def watched(problem, even):
-        seen.append(real(problem, even))
+    def watched(problem, even, runs):
+        seen.append(real(problem, even, runs))
         return seen[-1]
 
     monkeypatch.setattr(module, "mapped", watched)
@@ -257,7 +291,7 @@ def test_the_price_with_sampled_steps_by_another_library():
 
 @pytest.mark.parametrize("name", FORMS)
 def test_the_share_of_the_moment(name):
-    """8% of mu^2, to what the grid and rounding add."""
+    """8% of mu^2 with one score, to what the grid and rounding add."""
     for adjacency in ADJACENCIES:
         budget = Budget(1.0, 1e-5, adjacency)
         if name == "whitened-dp-sgd":
@@ -364,15 +398,17 @@ def test_precondition_asks_allows_or_forbids():
         ("whitened-gradient", True): "whitened-gradient",
         ("whitened-gradient", False): "whitened-gradient",
     }
+    runs = LogisticRegression(3.0, method="gradient", precondition=3, classes=[0, 1], random_state=1).fit(X, y)
+    assert runs.guarantee_.method == "whitened-gradient"
     thin = LogisticRegression(3.0, classes=[0, 1], random_state=1)
     assert thin.fit(sparse.csr_array(X), y).guarantee_.method == "objective"  # a whitened copy would be dense
 
 
-@pytest.mark.parametrize("bad", [1, 0, None, "yes", 2.0])
+@pytest.mark.parametrize("bad", [-1, None, "yes", 2.0])
 def test_other_words_for_precondition_are_refused(bad):
     X, y = data()
     model = LogisticRegression(1.0, precondition=bad, classes=[0, 1])
-    with pytest.raises(ValueError, match=r"'auto', True or False"):
+    with pytest.raises(ValueError, match=r"'auto', True, False, or the length"):
         model.fit(X, y)
     assert not hasattr(model, "guarantee_")
 
@@ -386,11 +422,14 @@ def test_what_has_no_whitened_form_says_so():
     for inner in (Output(), Individual(), ObjectivePerturbation("sphere"), Whitened(GradientPerturbation())):
         with pytest.raises(ValueError, match="objective or gradient perturbation with Gaussian noise"):
             Whitened(inner)
-    for settings in ({"share": 0.0}, {"share": 1.0}, {"edge": 0.0}, {"edge": math.inf}):
+    for settings in ({"share": -0.1}, {"share": 1.0}, {"runs": 0}, {"edge": -1.0}, {"edge": math.inf}):
         with pytest.raises(ValueError, match="Expected"):
             Whitened(GradientPerturbation(), **settings)
+    chosen = choose_method("whitened-gradient", budget, facts)
     with pytest.raises(PrivacyError, match="columns"):
-        calibrate(replace(facts, features=module.WIDEST + 1), choose_method("whitened-gradient", budget, facts))
+        calibrate(replace(facts, features=module.WIDEST + 1), chosen)
+    with pytest.raises(PrivacyError, match="runs of 3"):  # ten columns
+        calibrate(facts, choose_method("gradient", budget, facts, precondition=3))
 
 
 def test_auto_keeps_to_what_a_paper_calibrates():

@@ -193,7 +193,7 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
         guarantee.delta in (parameters["delta"], 0) or parameters["delta"] is None, "Its delta is not the guarantee's."
     )
     named = parameters["method"]
-    stated = f"whitened-{named}" if parameters["precondition"] is True else named
+    stated = f"whitened-{named}" if parameters["precondition"] not in ("auto", False) else named
     need(guarantee.method in (named, stated) or named == "auto", "Its method is not the one that the guarantee states.")
     if "target_bound" in parameters and isinstance(parameters["target_bound"], list):
         parameters["target_bound"] = tuple(parameters["target_bound"])
