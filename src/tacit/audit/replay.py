@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -125,7 +124,9 @@ def _declared(events: tuple[Event, ...], release: SeenRelease, adjacency: Adjace
 
     From a perturbed minimiser on they declare none: what hides its arithmetic is not all that hides it.
     """
-    known = list(takewhile(lambda e: isinstance(e, Gaussian | Sphere | PoissonGaussian | SubsetGaussian), events))
+    kinds = Gaussian | Sphere | PoissonGaussian | SubsetGaussian
+    first = next((place for place, e in enumerate(events) if not isinstance(e, kinds)), len(events))
+    known = [e for e in events[:first] if isinstance(e, kinds)]
     same = [e for e in known if math.isclose(e.scale, release.scale, rel_tol=1e-9)]
     if not same and (not known or len(known) < len(events)):
         return None

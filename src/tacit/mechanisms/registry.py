@@ -52,7 +52,10 @@ def choose_method(
             isinstance(method, Mechanism),
             "Expected method to be a name or a mechanism; `tacit methods` lists the names.",
         )
-        check(precondition in ("auto", False), "precondition= goes with a method's name: pass Whitened(mechanism) instead.")
+        check(
+            precondition in ("auto", False),
+            "precondition= goes with a method's name: pass Whitened(mechanism) instead.",
+        )
         chosen = Chosen(type(method).__name__, method, budget)
     else:
         if budget.delta == 0 and budget.private and (method == "auto" or method in METHODS):
