@@ -486,7 +486,7 @@ def test_predicting_quotes_no_cell_and_says_what_to_do_about_nan(kind, rng):
 
 
 def test_the_margin_follows_the_method_that_was_chosen(rng):
-    """It is objective perturbation's: by name or by 'auto', on whitened rows or not; for two classes only.
+    """It is objective perturbation's: by name or by 'auto', on whitened rows or not, with two classes; and softmax descent's.
 
     A given one stays.
     """
@@ -510,5 +510,6 @@ def test_the_margin_follows_the_method_that_was_chosen(rng):
     for model in chosen.values():
         assert (model.margin_ > 0) == model.guarantee_.method.endswith("objective")
     assert LogisticRegression(1.0, method="objective", random_state=0).fit(X, three).margin_ == 0
+    assert LogisticRegression(1.0, method="gradient", random_state=0).fit(X, three).margin_ > 0  # coupled scores
     assert LogisticRegression(1.0, method="gradient", margin=1.5, random_state=0).fit(X, y).margin_ == 1.5
     assert LogisticRegression(np.inf, method="objective").fit(X, y).margin_ == 0
