@@ -6,6 +6,7 @@ Each returns violations or a measured number, so that tests show both that Tacit
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from dataclasses import dataclass, field, replace
 from unittest import mock
@@ -224,12 +225,13 @@ def replay_fit(trace, estimator, X, y):
 
 
 def declared(events, call, adjacency):
-    """The largest change, in units of noise, that the events declare for this release; None for an objective's."""
+    """The largest change, in units of noise, that the events declare for this release; None from an objective on."""
     factor = 1 if adjacency == "add-remove" else 2
-    same = [e for e in events if math.isclose(e.scale, call.scale, rel_tol=1e-9)] or list(events)
-    event = same[0]
-    if any(isinstance(e, Objective) for e in events):
+    before = list(itertools.takewhile(lambda e: not isinstance(e, Objective), events))
+    same = [e for e in before if math.isclose(e.scale, call.scale, rel_tol=1e-9)]
+    if not same and len(before) < len(events):
         return None
+    event = (same or list(events))[0]
     if isinstance(event, Gaussian | Sphere):
         return event.sensitivity.under(adjacency) / event.scale
     assert isinstance(event, PoissonGaussian | SubsetGaussian)

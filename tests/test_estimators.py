@@ -486,20 +486,30 @@ def test_predicting_quotes_no_cell_and_says_what_to_do_about_nan(kind, rng):
 
 
 def test_the_margin_follows_the_method_that_was_chosen(rng):
-    """It is objective perturbation's: by name or by 'auto', and for two classes only; a given one stays."""
+    """It is objective perturbation's: by name or by 'auto', on whitened rows or not, with two classes; and softmax descent's.
+
+    A given one stays.
+    """
     X = rng.normal(size=(300, 3))
     y = (X[:, 0] > 0).astype(int)
     three = np.digitize(X[:, 0], [-0.5, 0.5])
+    asked = [(name, 1.0, "auto") for name in ("objective", "gradient", "output", "whitened-gradient")]
+    asked += [("auto", epsilon, whiten) for epsilon in (0.1, 5.0) for whiten in ("auto", False)]
     chosen = {
-        (method, epsilon): LogisticRegression(epsilon, delta=1e-5, method=method, random_state=0).fit(X, y)
-        for method, epsilon in (("objective", 1.0), ("gradient", 1.0), ("output", 1.0), ("auto", 0.1), ("auto", 5.0))
+        (method, epsilon, whiten): LogisticRegression(
+            epsilon, delta=1e-5, method=method, precondition=whiten, random_state=0
+        ).fit(X, y)
+        for method, epsilon, whiten in asked
     }
     assert {key: model.guarantee_.method for key, model in chosen.items() if key[0] == "auto"} == {
-        ("auto", 0.1): "gradient",
-        ("auto", 5.0): "objective",
+        ("auto", 0.1, "auto"): "gradient",
+        ("auto", 0.1, False): "gradient",
+        ("auto", 5.0, "auto"): "whitened-objective",
+        ("auto", 5.0, False): "objective",
     }
     for model in chosen.values():
-        assert (model.margin_ > 0) == (model.guarantee_.method == "objective")
+        assert (model.margin_ > 0) == model.guarantee_.method.endswith("objective")
     assert LogisticRegression(1.0, method="objective", random_state=0).fit(X, three).margin_ == 0
+    assert LogisticRegression(1.0, method="gradient", random_state=0).fit(X, three).margin_ > 0  # coupled scores
     assert LogisticRegression(1.0, method="gradient", margin=1.5, random_state=0).fit(X, y).margin_ == 1.5
     assert LogisticRegression(np.inf, method="objective").fit(X, y).margin_ == 0

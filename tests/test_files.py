@@ -261,14 +261,22 @@ def test_a_false_guarantee_of_one_record_is_not_verified(
     assert sentence in capsys.readouterr().err
 
 
-def test_files_of_the_first_version_are_read(written: dict[str, Any]) -> None:
-    first = resealed({key: value for key, value in {**written, "version": 1}.items() if key != "record_guarantee"})
+def test_files_of_earlier_versions_are_read(written: dict[str, Any]) -> None:
+    """The second version has no precondition=, for no rows were whitened; the first no guarantee of one record."""
+    parameters = {key: value for key, value in written["parameters"].items() if key != "precondition"}
+    second = {**written, "version": 2, "parameters": parameters}
+    first = resealed({key: value for key, value in {**second, "version": 1}.items() if key != "record_guarantee"})
     assert not hasattr(from_dict(first)[0], "record_guarantee_")
+    assert from_dict(resealed(second))[0].precondition is False
     with pytest.raises(PrivacyError, match="fields"):
         from_dict(resealed({**first, "version": 2}))
     with pytest.raises(PrivacyError, match="fields"):
-        from_dict(resealed({**written, "version": 1}))
-    for version in (0, -1, 3):
+        from_dict(resealed({**second, "version": 1}))
+    with pytest.raises(PrivacyError, match="parameters"):
+        from_dict(resealed({**written, "version": 2}))
+    with pytest.raises(PrivacyError, match="parameters"):
+        from_dict(resealed({**second, "version": 3}))
+    for version in (0, -1, 4):
         with pytest.raises(PrivacyError, match="version"):
             from_dict(resealed({**written, "version": version}))
 

@@ -16,7 +16,7 @@ import tacit.mechanisms.gradient as gradient_module
 import tacit.mechanisms.objective as objective_module
 import tacit.mechanisms.svrg as svrg_module
 from tacit import LinearSVC, LogisticRegression, PrivacyError
-from tacit.mechanisms import METHODS, Disjoint, GradientPerturbation, Poisson, Subset
+from tacit.mechanisms import METHODS, Disjoint, GradientPerturbation, Poisson, Subset, Whitened
 from tacit.types import ADJACENCIES, Facts
 
 N, D = 30, 3
@@ -34,6 +34,7 @@ SMALLER = {
     "dp-lssgd": GradientPerturbation(Poisson(0.3), steps=20, smoothing=2.0),
     "bassily-2014": GradientPerturbation(Poisson(0.1), steps=40, momentum=0.0, schedule="inverse-root"),
     "song-2013": GradientPerturbation(Disjoint(), noise="sphere", steps=5),
+    "whitened-dp-sgd": Whitened(GradientPerturbation(Poisson(0.3), steps=20)),
 }
 """The same classes as in METHODS, with settings that sample at n = 30 and take fewer steps."""
 
@@ -97,7 +98,7 @@ CASES = [
 @pytest.fixture(autouse=True)
 def generous_scales(request, monkeypatch):
     """Numerical accountants take seconds to find the smallest scale; what is replayed here does not depend on it."""
-    sampled = {"dp-sgd", "dp-lssgd", "dp-sgd-subset", "bassily-2014", "dp-svrg"}
+    sampled = {"dp-sgd", "dp-lssgd", "dp-sgd-subset", "bassily-2014", "dp-svrg", "whitened-dp-sgd"}
     if "method" in request.fixturenames and request.getfixturevalue("method") in sampled:
         for module in (gradient_module, svrg_module):
             monkeypatch.setattr(module, "smallest_scale", lambda released, budget, guess=1.0: 10 * guess)

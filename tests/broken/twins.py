@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tacit.linear.losses import HuberHinge, Logistic, Squared
-from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics, Svrg
+from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics, Svrg, Whitened
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.newton_steps import NoisyNewton
 from tacit.mechanisms.samplers import Poisson
+from tacit.mechanisms.whitened import mapped, second_moment, whitening
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity
 from tacit.privacy.noise import add_gaussian, gaussian
@@ -218,6 +219,24 @@ def newton_without_hessian(facts, budget):
 
 
 @dataclass(frozen=True)
+class PlainMapPlan(Twin):
+    """Whitened rows whose map is that of the second moment itself: what is priced is never released."""
+
+    def run(self, problem, source):
+        even = whitening(second_moment(problem), self.base.floor, self.base.energy)
+        solution = self.base.inner.run(mapped(problem, even), source)
+        return replace(solution, weights=even @ solution.weights)
+
+
+def plain_map(mechanism):
+    """The twin of a whitened mechanism, as a function of facts and a budget."""
+    return lambda facts, budget: PlainMapPlan(mechanism.calibrate(budget, facts, None, "proven"))
+
+
+WHITENED = Whitened(GradientPerturbation(steps=5)), Whitened(ObjectivePerturbation())
+
+
+@dataclass(frozen=True)
 class Mistake:
     """A sound mechanism and a broken plan that replay on replaced records tells from it, by a sentence with ``word``.
 
@@ -243,5 +262,7 @@ REPLAYED = [
     Mistake("statistics of add-remove", SufficientStatistics(), one_sided_statistics, Squared()),
     Mistake("a plain anchor", Svrg(rounds=2, inner=3, rate=0.3), plain_anchor, Logistic(), word="without noise"),
     Mistake("a Hessian for nothing", NoisyNewton(), newton_without_hessian, Logistic()),
+    Mistake("a map for nothing", WHITENED[0], plain_map(WHITENED[0]), Logistic(), word="without noise"),
+    Mistake("a map and a minimum", WHITENED[1], plain_map(WHITENED[1]), Logistic(), word="without noise"),
 ]
 """A new mechanism's twin is one row: the tests' own replay and the auditor's must both find it."""

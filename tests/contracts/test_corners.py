@@ -74,16 +74,17 @@ def test_chords_touch_the_log_determinant_from_above(ratio):
 def test_several_models_cost_a_chi_tail_of_all_their_directions(geometry, extra, adjacency):
     """Each record moves the k models' gradients by slope sqrt(k), in a space of k directions (2k when it is replaced).
 
-    Another release takes eight deviations of its own loss, and leaves its own delta there.
+    Another release takes four to eight deviations of its own loss, whichever is best, and leaves its own delta there.
     """
     sides = 1 if adjacency == "add-remove" else 2
     for outputs, mu, epsilon in ((2, 0.4, 4.0), (3, 0.1, 2.0)):
-        share = 8 * extra + extra**2 / 2
-        left = epsilon - outputs * math.log1p(RATIO) - share
-        tail = tails.chi_delta(sides * math.sqrt(outputs) * mu, left, sides * outputs)
-        rest = tails.gaussian_delta(extra, share) if extra else 0.0
+        bounds = []
+        for share in (reach * extra + extra**2 / 2 for reach in (8.0, 6.0, 5.0, 4.5, 4.0)):
+            left = epsilon - outputs * math.log1p(RATIO) - share
+            tail = tails.chi_delta(sides * math.sqrt(outputs) * mu, left, sides * outputs)
+            bounds.append(tail + (tails.gaussian_delta(extra, share) if extra else 0.0))
         found = minimisers.objective_delta(event(geometry, outputs, mu=mu), epsilon, adjacency, extra)
-        assert found == pytest.approx(tail + rest, rel=1e-9, abs=0)
+        assert found == pytest.approx(min(bounds), rel=1e-9, abs=0)
         assert found > 0
     # The other release's own delta, alone: eight deviations are 6e-16 and less.
     if extra:

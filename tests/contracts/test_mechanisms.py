@@ -24,6 +24,7 @@ from tacit.mechanisms import (
     Poisson,
     Subset,
     Svrg,
+    Whitened,
     choose_method,
 )
 from tacit.mechanisms.output import Minimum, OutputPlan
@@ -37,7 +38,7 @@ from tacit.types import ADJACENCIES, Budget, Facts
 
 EPSILONS = (0.05, 0.1, 1.0, 3.0, 10.0)
 DELTA = 1e-5
-SLOW = {"dp-sgd", "dp-sgd-subset", "dp-lssgd", "bassily-2014", "dp-svrg"}
+SLOW = {"dp-sgd", "dp-sgd-subset", "dp-lssgd", "bassily-2014", "dp-svrg", "whitened-dp-sgd"}
 """Methods whose price takes a numerical accountant."""
 QUICK = {
     "dp-sgd": GradientPerturbation(Poisson(0.3), steps=10),
@@ -45,6 +46,7 @@ QUICK = {
     "dp-sgd-subset": GradientPerturbation(Subset(15), steps=10),
     "bassily-2014": GradientPerturbation(Poisson(0.2), steps=10, momentum=0.0, schedule="inverse-root"),
     "dp-svrg": Svrg(rounds=2, inner=3, rate=0.3),
+    "whitened-dp-sgd": Whitened(GradientPerturbation(Poisson(0.3), steps=10)),
 }
 """The same classes with fewer steps, where the run is tested and not the price."""
 

@@ -22,7 +22,7 @@ from tacit.audit.result import AuditResult
 from tacit.audit.runner import audit
 from tacit.checks import PrivacyError, check
 from tacit.linear.losses import LOSSES, Logistic
-from tacit.mechanisms import METHODS, Mechanism, ObjectivePerturbation, Output
+from tacit.mechanisms import METHODS, Mechanism, ObjectivePerturbation, Output, Whitened
 from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED
 from tacit.types import ADJACENCIES, Adjacency, Budget, Loss
@@ -46,10 +46,18 @@ def _small_steps(name: str, **settings: Any) -> Stress:
     return Stress(replace(mechanism, step=1e-3, momentum=0.0, schedule="constant", **settings), Logistic(5.0), None)
 
 
+def _whitened(plain: Stress) -> Stress:
+    """The same on whitened rows, with few steps: runs are made one by one there."""
+    inner: Any = plain.mechanism
+    return replace(plain, mechanism=Whitened(replace(inner, steps=8)))
+
+
 STRESSED: dict[str, Stress] = {
     "objective": Stress(ObjectivePerturbation(), Logistic(5.0), 30.0 / RECORDS),
     "output": Stress(Output(), Logistic(5.0), 30.0 / RECORDS),
     **{name: _small_steps(name) for name in ("gradient", "ls-gradient", "dp-sgd", "dp-lssgd")},
+    "whitened-objective": Stress(Whitened(ObjectivePerturbation()), Logistic(5.0), 30.0 / RECORDS),
+    **{f"whitened-{name}": _whitened(_small_steps(name)) for name in ("gradient", "dp-sgd")},
     "individual": _small_steps("individual", steps=8),  # its runs are made one by one
 }
 """A large margin keeps every slope near its largest; a strong regulariser or small steps keep the weights near zero."""

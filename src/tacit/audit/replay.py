@@ -120,11 +120,17 @@ def differences(
 
 
 def _declared(events: tuple[Event, ...], release: SeenRelease, adjacency: Adjacency) -> float | None:
-    """The largest move, in noise scales, that the events declare for this release; None where they declare none."""
-    known = [e for e in events if isinstance(e, Gaussian | Sphere | PoissonGaussian | SubsetGaussian)]
-    if not events or len(known) < len(events):
+    """The largest move, in noise scales, that the events declare for this release; None where they declare none.
+
+    From a perturbed minimiser on they declare none: what hides its arithmetic is not all that hides it.
+    """
+    kinds = Gaussian | Sphere | PoissonGaussian | SubsetGaussian
+    first = next((place for place, e in enumerate(events) if not isinstance(e, kinds)), len(events))
+    known = [e for e in events[:first] if isinstance(e, kinds)]
+    same = [e for e in known if math.isclose(e.scale, release.scale, rel_tol=1e-9)]
+    if not same and (not known or len(known) < len(events)):
         return None
-    event = ([e for e in known if math.isclose(e.scale, release.scale, rel_tol=1e-9)] or known)[0]
+    event = (same or known)[0]
     if isinstance(event, Gaussian | Sphere):
         return event.sensitivity.under(adjacency) / event.scale
     return (1 if adjacency == "add-remove" else 2) * event.clip / event.scale

@@ -176,6 +176,7 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
     """The estimator's parameters, each of the type that it needs and none that contradicts the guarantee."""
     expected = set(kind().get_params(deep=False)) - {"random_state"}
     if isinstance(written, dict) and version < 3:
+        need("precondition" not in written, "Its parameters are not those of a file of its version.")
         written = {"precondition": False, **written}
     need(isinstance(written, dict) and set(written) == expected, "Its parameters are not those of its estimator.")
     hints = get_type_hints(kind)
@@ -191,11 +192,9 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
     need(
         guarantee.delta in (parameters["delta"], 0) or parameters["delta"] is None, "Its delta is not the guarantee's."
     )
-    plain_form = guarantee.method.removeprefix("whitened-")
-    need(
-        parameters["method"] in ("auto", guarantee.method, plain_form),
-        "Its method is not the one that the guarantee states.",
-    )
+    named = parameters["method"]
+    stated = f"whitened-{named}" if parameters["precondition"] not in ("auto", False) else named
+    need(guarantee.method in (named, stated) or named == "auto", "Its method is not the one that the guarantee states.")
     if "target_bound" in parameters and isinstance(parameters["target_bound"], list):
         parameters["target_bound"] = tuple(parameters["target_bound"])
     return parameters

@@ -11,6 +11,7 @@ from tacit.mechanisms.registry import METHODS, choose_method
 from tacit.mechanisms.samplers import Disjoint, Everyone, Poisson, Subset
 from tacit.mechanisms.statistics import SufficientStatistics
 from tacit.mechanisms.svrg import Svrg
+from tacit.mechanisms.whitened import Whitened
 
 __all__ = [
     "METHODS",
@@ -30,5 +31,6 @@ __all__ = [
     "Subset",
     "SufficientStatistics",
     "Svrg",
+    "Whitened",
     "choose_method",
 ]

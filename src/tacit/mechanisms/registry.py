@@ -52,12 +52,17 @@ def choose_method(
             isinstance(method, Mechanism),
             "Expected method to be a name or a mechanism; `tacit methods` lists the names.",
         )
+        check(
+            precondition in ("auto", False),
+            "precondition= goes with a method's name: pass Whitened(mechanism) instead.",
+        )
         chosen = Chosen(type(method).__name__, method, budget)
     else:
         if budget.delta == 0 and budget.private and (method == "auto" or method in METHODS):
             _refuse_other_noise(method, facts)
         asked = precondition != "auto" and precondition > 0
-        name = prefer(budget, facts, whiten=precondition == "auto" or asked) if method == "auto" else method
+        whiten = calibration == "proven" and (precondition == "auto" or asked)
+        name = prefer(budget, facts, whiten=whiten) if method == "auto" else method
         name = _whitened(name) if asked else name
         check(
             name in METHODS,
@@ -83,7 +88,11 @@ def _whitened(name: str) -> str:
     if name.startswith("whitened-"):
         return name
     forms = [known.removeprefix("whitened-") for known in METHODS if known.startswith("whitened-")]
-    check(name in forms, f"precondition=True goes with method='auto', {', '.join(map(repr, forms))}; not {name!r}.")
+    check(
+        name in forms,
+        f"Method {name!r} has no form on whitened rows. Leave out precondition=True, or use method="
+        f"{' or '.join(map(repr, forms))}.",
+    )
     return f"whitened-{name}"
 
 

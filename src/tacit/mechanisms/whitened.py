@@ -10,6 +10,7 @@ before. The weights are mapped back: scores are linear in the rows as they were.
 
 A mapped row is a function of its record and the map, to the last bit. Rows and map are rounded to 26 bits first; then
 all sums of products are whole multiples of one step, below 2**53 of them, and exact in whatever order they are added.
+Without noise (an infinite epsilon) there is no map: the other mechanism trains on the rows as they are.
 
 The proof is on the docs' page "Whitened rows".
 """
@@ -27,7 +28,7 @@ from tacit.data.canonical import thin
 from tacit.data.rows import Design
 from tacit.linear.problem import Problem, Records, hessian_slack
 from tacit.linear.symmetric import flat, square
-from tacit.mechanisms.base import Mechanism, Method, Plan
+from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.defaults import mu, whitened_length, whitening_rule
 from tacit.mechanisms.gradient import GradientPerturbation
 from tacit.mechanisms.objective import ObjectivePerturbation
@@ -39,7 +40,9 @@ from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 WIDEST = 5000
 """The most columns: the release has d (d + 1)/2 numbers, and their eigenvalues take d^3 operations."""
 BITS = 26
-"""Of rows and of the map: products of both, added up, stay below 2**53 steps."""
+"""Of rows and of the map: products of both, added up, are below ``(2**26 + sqrt(d)/2)**2`` steps, so below 2**53."""
+SINGLE = (1e-20, 1e20)
+"""Radii of rows that float32 can hold, however the map stretches them: beyond, their copy is in double precision."""
 
 
 def second_moment(problem: Problem, runs: int = 1) -> Array:
@@ -62,34 +65,35 @@ def second_moment(problem: Problem, runs: int = 1) -> Array:
     return total
 
 
-def whitening(second: Array, floor: float, records: int, length: float) -> Array:
+def whitening(second: Array, floor: float, energy: float) -> Array:
     """The map, as a matrix W with ``z = x W``: from the released second moment and public numbers alone.
 
-    Mapped rows have the mean square ``length^2``: one for each of the k eigenvalues above the floor, and what is left
-    of the trace over the floor, are the sum of ``|z|^2`` where ``W = V max(values, floor)^(-1/2)``.
+    Mapped rows have squared norms that add up to ``energy``, noise and clipping apart: where ``W = V max(values,
+    floor)^(-1/2)``, they add up to one for each eigenvalue above the floor, and what is left of the trace over the
+    floor.
     """
     values, vectors = np.linalg.eigh(second)
     above = values > floor
     rest = max(float(values.sum() - values[above].sum()), 0.0)
     total = max(float(above.sum()) + rest / floor, 1e-3)
-    return np.asarray(vectors * (length * np.sqrt(records / (total * np.maximum(values, floor)))))
+    return np.asarray(vectors * np.sqrt(energy / total / np.maximum(values, floor)))
 
 
 def mapped(problem: Problem, even: Array, runs: int = 1) -> Problem:
     """The same problem with rows ``z = x W``, clipped to the radius that they had before."""
     design, facts = problem.records.design, problem.facts
-    row_step, step = _step(facts.radius), _step(float(np.linalg.norm(even, 2)))
+    row_step, step = _step(facts.radius), _step(float(np.linalg.norm(even, axis=0).max()))
     even = np.rint(even / step) * step
     columns = design.matrix.shape[1]
-    rows = np.empty((facts.records, columns if runs > 1 else len(even)), dtype=design.matrix.dtype)
+    kind = design.matrix.dtype if SINGLE[0] <= facts.radius <= SINGLE[1] else np.float64
+    rows = np.empty((facts.records, columns if runs > 1 else even.shape[1]), dtype=kind)
+    constant = round(design.intercept / row_step) * row_step * even[columns:].sum(axis=0)  # of one row, or of none
     for block, at in problem.records.blocks():
         short = np.rint(_dense(block) * (design.scales[at, None] / row_step)) * row_step
         if runs > 1:
             rows[at] = (even.T @ short.reshape(len(short), -1, runs)).reshape(len(short), columns)
-            continue
-        rows[at] = short @ even[:columns]
-        if design.intercept:
-            rows[at] += np.rint(design.intercept / row_step) * row_step * even[columns]
+        else:
+            rows[at] = short @ even[:columns] + constant
     clipped = Design(rows, facts.radius) if runs == 1 else Design(rows, design.clip, design.intercept)
     return replace(problem, records=Records(clipped, problem.records.targets))
 
@@ -109,7 +113,7 @@ def _dense(block: Any) -> Array:
 
 def _step(size: float) -> float:
     """A power of two of which ``size`` is fewer than 2**26."""
-    return 2.0 ** (math.floor(math.log2(size)) + 1 - BITS)
+    return math.ldexp(1.0, math.frexp(size)[1] - BITS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,33 +124,37 @@ class WhitenedPlan(Plan):
     runs: int
     scale: float
     floor: float
-    length: float
+    energy: float
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Release the second moment; map; train; map the weights back."""
+        if not self.scale:
+            return self.inner.run(problem, source)
         exact = second_moment(problem, self.runs)
         noisy = square(add_gaussian(flat(exact), self.scale, source), len(exact))
-        even = whitening(noisy, self.floor, problem.records.count, self.length)
+        even = whitening(noisy, self.floor, self.energy)
         solution = self.inner.run(mapped(problem, even, self.runs), source)
         return replace(solution, weights=unmapped(solution.weights, even, self.runs))
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """Another mechanism, in the coordinates of a noisy second moment.
+    """Objective or gradient perturbation in the coordinates of a noisy second moment.
 
     ``share``: the part of mu^2 that it may cost; ``edge``: the floor under its eigenvalues in units of the edge of the
     noise's spectrum. None: a rule. ``runs``: columns come in runs of so many (the places of a channel of an image) that
     share one map between channels, whose second moment is that of all places together.
     """
 
-    inner: Mechanism
+    inner: ObjectivePerturbation | GradientPerturbation
     share: float | None = None
     edge: float | None = None
     runs: int = 1
     pure: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        known = isinstance(self.inner, ObjectivePerturbation | GradientPerturbation) and not self.inner.pure
+        check(known, "Expected objective or gradient perturbation with Gaussian noise, to train on whitened rows.")
         check(self.share is None or 0 < self.share < 1, f"Expected 0 < share={self.share} < 1.")
         check(self.edge is None or 0 < self.edge < math.inf, f"Expected edge={self.edge} > 0 and finite.")
         check_count("runs", self.runs)
@@ -190,10 +198,10 @@ class Whitened:
             f"{share:.3g} of the budget (of mu^2) for the second moment of all rows",
             f"rows mapped by it, and clipped to norm {facts.radius:.6g} again",
         )
+        most = facts.records * square_radius  # that squared norms of rows add up to
         return WhitenedPlan(
-            inner=inner, runs=self.runs, scale=scale,
-            floor=max(edge * scale * math.sqrt(2 * side), 1e-6 * facts.records * square_radius),
-            length=facts.radius * whitened_length(budget, facts), events=(*released, *inner.events), theorem="whitened",
+            inner=inner, runs=self.runs, scale=scale, floor=max(edge * scale * math.sqrt(2 * side), 1e-6 * most),
+            energy=most * whitened_length(budget, facts) ** 2, events=(*released, *inner.events), theorem="whitened",
             assumptions=(*words, *inner.assumptions),
         )  # fmt: skip
 

@@ -115,10 +115,12 @@ class _Rule:
     """How releases of one kind are priced: all of them together, beside Gaussian releases of a joint mu.
 
     ``single``: there is no proof for two of them. ``alone``: nor for Gaussian releases beside them. ``pure``: they have
-    a price at delta = 0. ``replace_only``: why add-remove neighbours are refused.
+    a price at delta = 0. ``replace_only``: why add-remove neighbours are refused. ``later``: the curve where it may
+    have been made in view of other releases than the one that hides its arithmetic; None where the order is all one.
     """
 
     curve: Callable[[tuple[Any, ...], float, Adjacency], _Curve]
+    later: Callable[[tuple[Any, ...], float, Adjacency], _Curve] | None = None
     single: bool = False
     alone: bool = False
     pure: bool = False
@@ -169,6 +171,10 @@ def _gdp(mu: float) -> _Curve:
 
 def _objective(own: tuple[Objective], mu: float, adjacency: Adjacency) -> _Curve:
     return _Curve(lambda e: _UP * objective_delta(own[0], e, adjacency, mu))
+
+
+def _later_objective(own: tuple[Objective], mu: float, adjacency: Adjacency) -> _Curve:
+    return _Curve(lambda e: _UP * objective_delta(own[0], e, adjacency, mu, earlier=True))
 
 
 def _poisson(own: tuple[PoissonGaussian, ...], others: float, adjacency: Adjacency) -> _Curve:
@@ -274,7 +280,7 @@ _RULES: dict[tuple[type[Event], str], _Rule] = {
     (Gaussian, ""): _Rule(curve=lambda _, mu, __: _gdp(mu)),
     (PoissonGaussian, ""): _Rule(curve=_poisson),
     (SubsetGaussian, ""): _Rule(curve=_subset, replace_only=_SUBSET),
-    (Objective, "gaussian"): _Rule(curve=_objective, single=True),
+    (Objective, "gaussian"): _Rule(curve=_objective, later=_later_objective, single=True),
     (Objective, "sphere"): _PURE_RULE,
     (Sphere, ""): _PURE_RULE,
     (InputMinimum, ""): _Rule(curve=_input, single=True, replace_only=_LOCAL),
@@ -305,7 +311,9 @@ def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     total = 0.0
     for event in gaussian:
         total += event.count * (event.sensitivity.under(adjacency) / event.scale) ** 2
-    return rule.curve(own, math.sqrt(total), adjacency)
+    first = events[: len(own)] == own and len(gaussian) <= 1
+    curve = rule.curve if first or rule.later is None else rule.later
+    return curve(own, math.sqrt(total), adjacency)
 
 
 def delta(events: tuple[Event, ...], epsilon: float, adjacency: Adjacency) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tacit.checks import check, refuse
+from tacit.checks import PrivacyError, check, refuse
 from tacit.privacy import accounting
 from tacit.privacy.events import Event, PoissonGaussian, SubsetGaussian
 from tacit.rounding import geometric, narrow
@@ -36,12 +36,8 @@ def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: f
     """
     if not budget.private:
         return 0.0
-    high = guess
-    for _ in range(_GROWTHS):
-        if fits(released(high), budget):
-            break
-        high *= 4.0
-    else:
+    high = _grown(released, budget, guess)
+    if high is None:
         refuse(
             f"No amount of this noise is (epsilon={budget.epsilon:g}, delta={budget.delta:g})-private here. "
             "Raise epsilon, use delta > 0, or raise the regularization."
@@ -53,6 +49,21 @@ def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: f
     if any(isinstance(event, PoissonGaussian | SubsetGaussian) for event in released(high)):
         return _interpolate(released, budget, low, high)
     return narrow(lambda scale: not fits(released(scale), budget), low, high, relative=1e-9, middle=geometric)[1]
+
+
+def _grown(released: Callable[[float], Events], budget: Budget, guess: float) -> float | None:
+    """The first of guess, 4 guess, 16 guess, ... whose events fit; None where none does that can be written down."""
+    high = guess
+    for _ in range(_GROWTHS):
+        try:
+            if fits(released(high), budget):
+                return high
+        except PrivacyError:
+            raise
+        except ValueError:  # a scale beyond what events hold
+            return None
+        high *= 4.0
+    return None
 
 
 def _interpolate(released: Callable[[float], Events], budget: Budget, low: float, high: float) -> float:

@@ -42,6 +42,11 @@ TANGENTS = ((1.0,), (0.5, 1.0), (0.5, 0.75, 1.0), (0.5, 0.7, 0.85, 1.0))
 """Where the logistic log-determinant is bounded by tangents; the best of these bounds is used."""
 
 
+SHARES = (8.0, 6.0, 5.0, 4.5, 4.0)
+"""How many of its standard deviations the loss of Gaussian releases is given, where it is added up: the best is taken.
+"""
+
+
 def _bends(ratio: float, touching: tuple[float, ...]) -> list[tuple[float, float]]:
     """Knots (s, height) of the tangents to ``D(s) = log(1 + ratio s (1 - s))``, a concave function, from s = 0 to 1.
 
@@ -100,27 +105,34 @@ def corners(event: Objective, adjacency: Adjacency) -> list[list[Corner]]:
     return [[still, Corner(others, offset, 2.0), far, Corner(2 * others, offset, 1.0)]]
 
 
-def objective_delta(event: Objective, epsilon: float, adjacency: Adjacency, extra: float = 0.0) -> float:
+def objective_delta(
+    event: Objective, epsilon: float, adjacency: Adjacency, extra: float = 0.0, *, earlier: bool = False
+) -> float:
     """delta(epsilon) of objective perturbation with Gaussian noise: the best sum over :func:`corners`.
 
     ``extra`` is the mu of Gaussian releases made with it: a corner of norm m composes with it to a Gaussian mechanism
-    of ``hypot(m, extra)``, exactly.
+    of ``hypot(m, extra)``, exactly. ``earlier``: some of them may have come before, and rows may depend on those.
 
     Two refinements: for two-sided slopes under replace-one the four corners have norms ``m cos`` and ``m sin`` of one
-    angle, and delta is convex in m^2 while ``epsilon^2 >= m^2 + m^4/4``, so two full corners bound all four. Several
+    angle, and delta is convex in m^2 while ``epsilon^2 >= m^2 + m^4/4``, so two full corners bound all four; not so
+    where the angle may depend on an earlier release, for there the mean over it is not convex (docs' page "Whitened
+    rows"). Several
     independent models have too many corners: their gradients' subspace gives a chi bound instead, and basic
-    composition.
+    composition, at the best of a few shares of epsilon for the others (SHARES).
     """
     unit = event.slope / event.scale
     left = below(epsilon, log_determinant(event))
     if event.outputs > 1 and event.geometry != "simplex":
         factor = 1 if adjacency == "add-remove" else 2
-        share = 8 * extra + extra**2 / 2
-        rest = gaussian_delta(extra, share) if extra else 0.0
-        mu = factor * math.sqrt(event.outputs) * unit
-        return min(1.0, chi_delta(mu, below(left, share), factor * event.outputs) + rest)
+        mu, size = factor * math.sqrt(event.outputs) * unit, factor * event.outputs
+        if not extra:
+            return min(1.0, chi_delta(mu, left, size))
+        shares = [reach * extra + extra**2 / 2 for reach in SHARES]
+        bounds = (chi_delta(mu, below(left, share), size) + gaussian_delta(extra, share) for share in shares)
+        return min(1.0, *bounds)
     full = math.hypot(2 * unit, extra)
-    if event.geometry == "two-sided" and adjacency == "replace-one" and left > 0 and left**2 >= full**2 + full**4 / 4:
+    two = event.geometry == "two-sided" and adjacency == "replace-one" and not earlier
+    if two and left > 0 and left**2 >= full**2 + full**4 / 4:
         return min(1.0, 2 * gaussian_delta(full, left) + 2 * gaussian_delta(extra, left))
     bounds = (
         sum(c.count * gaussian_delta(math.hypot(c.norm * unit, extra), below(epsilon, c.offset)) for c in cases)
