@@ -127,6 +127,15 @@ THEOREMS: dict[str, Theorem] = {
         ((STEPS,),),
         ("newton", "NoisyNewton"),
     ),
+    "adaptive": Theorem(
+        "T Gaussian releases of a clipped gradient sum and of how much was clipped together, whose joint sensitivity is "
+        "proven on the page for both adjacencies, are sqrt(T) sensitivity/scale-GDP; the next clip follows from them.",
+        "Dong, Roth & Su 2022, Corollary 3.3; Andrew, Thakkar, McMahan & Ramaswamy 2021; our joint sensitivity",
+        "proven",
+        "adaptive",
+        ((STEPS,),),
+        ("adaptive", "AdaptiveGradient"),
+    ),
     "whitened": Theorem(
         "The second moment of all rows is released once by a Gaussian mechanism of sensitivity R^2 (sqrt(2) R^2 when a "
         "record is replaced); rows mapped by it and clipped again go to a mechanism with a proof of its own; both are "
