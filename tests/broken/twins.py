@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics, Svrg
+from tacit.mechanisms.adaptive import AdaptiveGradient
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.newton_steps import NoisyNewton
 from tacit.mechanisms.samplers import Poisson
@@ -217,6 +218,13 @@ def newton_without_hessian(facts, budget):
     return replace(plan, scale=scale, events=(replace(event, sensitivity=alone, scale=scale),))
 
 
+def heavy_level(facts, budget):
+    """An adaptive clip whose level is weighted three times what its price is for; it starts where nobody is clipped."""
+    plan = AdaptiveGradient(steps=20).calibrate(budget, facts, None, "proven")
+    lowest, _, highest = plan.clips
+    return replace(plan, weight=3 * plan.weight, clips=(lowest, highest, highest))
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A sound mechanism and a broken plan that replay on replaced records tells from it, by a sentence with ``word``.
@@ -243,5 +251,6 @@ REPLAYED = [
     Mistake("statistics of add-remove", SufficientStatistics(), one_sided_statistics, Squared()),
     Mistake("a plain anchor", Svrg(rounds=2, inner=3, rate=0.3), plain_anchor, Logistic(), word="without noise"),
     Mistake("a Hessian for nothing", NoisyNewton(), newton_without_hessian, Logistic()),
+    Mistake("a level for nothing", AdaptiveGradient(steps=20), heavy_level, Squared()),
 ]
 """A new mechanism's twin is one row: the tests' own replay and the auditor's must both find it."""

@@ -1,4 +1,4 @@
-r"""Noisy descent for the squared loss whose clip follows the residuals: how many are clipped is released beside the sum.
+r"""Noisy descent for the squared loss, with a clip that follows the residuals: how much it cuts is released as well.
 
 The best clip is in proportion to the residuals, and their scale is private. So each step releases ``(sum_i g_i / C, k
 sum_i (|g_i| / C - 1/2))``: gradients cut to norm C, and with a public weight k their norms. The mean of the latter is
@@ -133,7 +133,9 @@ class AdaptiveGradient:
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """The squared loss of a bounded target, whose residuals the clip is to follow."""
         if facts.loss.name != "squared" or facts.models > 1 or not math.isfinite(facts.loss.lipschitz):
-            return f"A clip that follows residuals needs the squared loss; {facts.loss.name} has none. Use method='gradient'."
+            return (
+                f"A clip that follows residuals is for the squared loss, not {facts.loss.name}. Use method='gradient'."
+            )
         if calibration == "paper":
             return "An adaptive clip has no published noise of its own here. Use calibration='proven'."
         return ""
@@ -143,8 +145,8 @@ class AdaptiveGradient:
     ) -> AdaptivePlan:
         """``steps`` joint Gaussian releases, priced exactly; then step size and rate by the noise.
 
-        The noise gathered along the way moves a score by at most 1.25 B, and by 0.25 M B where the precision M is small;
-        steps stay below the stability limit of heavy-ball descent, 2 (1 + momentum) / curvature.
+        The noise gathered along the way moves a score by at most 1.25 B, and by 0.25 M B where the precision M is
+        small; steps stay below the stability limit of heavy-ball descent, 2 (1 + momentum) / curvature.
         """
         steps, weight = self.steps or STEPS, WEIGHTS[budget.adjacency]
         unit = facts.radius * facts.loss.lipschitz / 2
@@ -165,8 +167,8 @@ class AdaptiveGradient:
         goal = min(1.25, 0.25 * precision(budget, facts)) * unit / facts.radius**2
         time = sum(descent.size(t) for t in range(steps)) / (1 - MOMENTUM)
         words = (
-            f"each record's gradient clipped to a norm of {lowest:.6g} to {facts.gradient:.6g} that follows a noisy mean",
-            f"{steps} steps over everyone, the mean weighted {weight:.6g}",
+            f"each record's gradient clipped to a norm from {lowest:.6g} to {facts.gradient:.6g}, set by a noisy mean",
+            f"{steps} steps over everyone, clipped norms weighted {weight:.6g}",
         )
         return AdaptivePlan(
             descent=descent, weight=weight, scale=scale, divisor=float(facts.records),

@@ -128,8 +128,9 @@ THEOREMS: dict[str, Theorem] = {
         ("newton", "NoisyNewton"),
     ),
     "adaptive": Theorem(
-        "T Gaussian releases of a clipped gradient sum and of how much was clipped together, whose joint sensitivity is "
-        "proven on the page for both adjacencies, are sqrt(T) sensitivity/scale-GDP; the next clip follows from them.",
+        "T Gaussian releases of a clipped gradient sum together with the sum of the clipped norms, from which the next "
+        "clip follows; their joint sensitivity is proven on the page for both adjacencies: sqrt(T) "
+        "sensitivity/scale-GDP.",
         "Dong, Roth & Su 2022, Corollary 3.3; Andrew, Thakkar, McMahan & Ramaswamy 2021; our joint sensitivity",
         "proven",
         "adaptive",
@@ -215,6 +216,7 @@ THEOREMS: dict[str, Theorem] = {
             "dp-sgd",
             "statistics",
             "newton",
+            "adaptive",
             "whitened-objective",
             "whitened-gradient",
             "whitened-dp-sgd",
