@@ -11,6 +11,7 @@ ratio to its own best at any smaller epsilon.
 import argparse
 import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -155,12 +156,16 @@ def measure(kind: str, d: int, target: str, n: int, epsilon: float, adjacency: s
     }  # fmt: skip
 
 
-def cells(half: str, seeds: int, methods, adjacencies, workers: int) -> list[dict]:
-    """All cells of a half."""
+def cells(half: str, seeds: int, methods, adjacencies, workers: int, lines: Path | None) -> Iterator[dict]:
+    """All cells of a half, each written as a line of JSON as it comes."""
     grid = itertools.product(CASES[half], RECORDS, EPSILONS, adjacencies)
     jobs = [(*case, n, epsilon, adjacency, methods, seeds) for case, n, epsilon, adjacency in grid
             if n * case[1] <= MOST_NUMBERS and n >= 20 * case[1]]  # fmt: skip
-    return list(each(measure, jobs, workers, f"battery {half}"))
+    for row in each(measure, jobs, workers, f"battery {half}"):
+        if lines:
+            with lines.open("a") as out:
+                out.write(json.dumps(row) + "\n")
+        yield row
 
 
 def behind(row: dict) -> float:
@@ -201,12 +206,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--adjacencies", nargs="+", default=["replace-one", "add-remove"])
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--lines", type=Path)
     given = parser.parse_args()
-    found = cells(given.half, given.seeds, given.methods, given.adjacencies, given.workers)
-    if given.json:
-        given.json.write_text(json.dumps(found))
-    print(summary(found))
+    found = cells(given.half, given.seeds, given.methods, given.adjacencies, given.workers, given.lines)
+    print(summary(list(found)))
 
 
 if __name__ == "__main__":

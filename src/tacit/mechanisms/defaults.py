@@ -156,7 +156,7 @@ def regression_clip(budget: Budget, facts: Facts) -> float:
 
     What a small clip costs is bias: the model is drawn from the mean towards the median. Symmetric residuals have
     none. Lognormal ones cost 4 to 7 percent of RMSE, and little less with a clip five times this; hence the slow
-    growth, ``0.003 M``, and moments (which have no such bias) from M = SHARP on.
+    growth, ``0.003 M``. :mod:`tacit.mechanisms.adaptive` pays to know the residuals' scale, and 'auto' takes that.
     """
     share = min(1.0, max(0.03, 0.003 * precision(budget, facts)))
     return share * facts.radius * facts.loss.lipschitz / 2
