@@ -102,7 +102,7 @@ def test_few_records_and_a_small_budget(rng, deviation, noise, limit):
 def test_skewed_noise_is_drawn_towards_its_median(rng):
     """What clipping costs: predictions are too low by a part of mean minus median, here 0.3 deviations.
 
-    A clip that follows the residuals is far above them at this precision; one from public facts alone is not.
+    A clip that follows the residuals costs less of it than one from public facts alone.
     """
     X = sphere(rng)
     skewed = (np.exp(rng.normal(size=len(X))) - math.exp(0.5)) / math.sqrt((math.e - 1) * math.e)
@@ -115,8 +115,8 @@ def test_skewed_noise_is_drawn_towards_its_median(rng):
         low = (y.mean() - model.predict(X).mean()) / y.std()
         found[model.guarantee_.method] = low, math.sqrt(np.mean((model.predict(X) - y) ** 2) / least)
     assert 0.1 < found["gradient"][0] < 0.35
-    assert abs(found["adaptive"][0]) < 0.1
-    assert found["adaptive"][1] < min(1.03, found["gradient"][1])
+    assert abs(found["adaptive"][0]) < 0.85 * found["gradient"][0]
+    assert found["adaptive"][1] < min(1.02, found["gradient"][1])
 
 
 def test_more_budget_never_loses_on_flats(rng):
