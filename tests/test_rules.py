@@ -61,9 +61,9 @@ def test_noise_alone_moves_a_score_by_what_the_rule_says():
 
 @pytest.mark.parametrize(
     ("records", "features", "epsilon", "chosen"),
-    [(442, 11, 3.0, "gradient"), (5000, 11, 0.1, "gradient"), (5000, 11, 3.0, "statistics"),
-     (80_000, 14, 0.1, "statistics"), (80_000, 14, 1.0, "statistics"), (80_000, 101, 0.1, "gradient"),
-     (100_000, 101, 0.1, "statistics"), (10**6, 1001, 1.0, "gradient"), (10, 5, math.inf, "statistics")],
+    [(442, 11, 3.0, "adaptive"), (5000, 11, 0.1, "adaptive"), (5000, 11, 3.0, "adaptive"),
+     (80_000, 14, 1.0, "adaptive"), (80_000, 14, 3.0, "statistics"), (10**6, 14, 0.1, "statistics"),
+     (10**6, 501, 0.1, "adaptive"), (10**6, 1001, 100.0, "adaptive"), (10, 5, math.inf, "statistics")],
 )  # fmt: skip
 def test_the_choice_at_a_few_points(records, features, epsilon, chosen):
     facts = replace(FACTS, records=records, features=features)
@@ -100,17 +100,34 @@ def test_few_records_and_a_small_budget(rng, deviation, noise, limit):
 
 
 def test_skewed_noise_is_drawn_towards_its_median(rng):
-    """What the small clip costs: predictions are too low by a part of mean minus median, here 0.3 deviations."""
+    """What clipping costs: predictions are too low by a part of mean minus median, here 0.3 deviations.
+
+    A clip that follows the residuals costs less of it than one from public facts alone.
+    """
     X = sphere(rng)
     skewed = (np.exp(rng.normal(size=len(X))) - math.exp(0.5)) / math.sqrt((math.e - 1) * math.e)
     y = np.clip(0.2 * X[:, 0] + 0.2 * skewed, -1, 1)
-    model = LinearRegression(0.3, delta=1e-5, target_bound=1.0, random_state=0).fit(X, y)
-    assert model.guarantee_.method == "gradient"
-    low = (y.mean() - model.predict(X).mean()) / y.std()
-    assert 0.1 < low < 0.35
     design = np.column_stack([X, np.ones(len(X))])
-    least = design @ np.linalg.lstsq(design, y, rcond=None)[0]
-    assert np.mean((model.predict(X) - y) ** 2) < 1.06**2 * np.mean((least - y) ** 2)
+    least = np.mean((design @ np.linalg.lstsq(design, y, rcond=None)[0] - y) ** 2)
+    found = {}
+    for method in ("gradient", "auto"):
+        model = LinearRegression(0.3, delta=1e-5, method=method, target_bound=1.0, random_state=0).fit(X, y)
+        low = (y.mean() - model.predict(X).mean()) / y.std()
+        found[model.guarantee_.method] = low, math.sqrt(np.mean((model.predict(X) - y) ** 2) / least)
+    assert 0.1 < found["gradient"][0] < 0.35
+    assert abs(found["adaptive"][0]) < 0.85 * found["gradient"][0]
+    assert found["adaptive"][1] < min(1.02, found["gradient"][1])
+
+
+def test_more_budget_never_loses_on_flats(rng):
+    """Two columns and prices far below the declared range; moments lost half of R^2 here at epsilon 0.3."""
+    n = 5000
+    X = np.column_stack([rng.uniform(20, 200, 2 * n) / 300, rng.integers(1, 8, 2 * n) / 10])
+    y = np.exp(11 + 2.4 * X[:, 0] + 0.5 * X[:, 1] + rng.normal(0, 0.3, 2 * n)) / 1e6 - 1
+    errors = [error(X, y, epsilon=epsilon) for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0)]
+    assert errors[0] < 0.75
+    for earlier, later in itertools.pairwise(errors):
+        assert later < 1.01 * earlier
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "sphere"])

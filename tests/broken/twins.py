@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.mechanisms import GradientPerturbation, ObjectivePerturbation, Output, SufficientStatistics, Svrg, Whitened
+from tacit.mechanisms.adaptive import AdaptiveGradient
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.newton_steps import NoisyNewton
 from tacit.mechanisms.samplers import Poisson
@@ -218,6 +219,13 @@ def newton_without_hessian(facts, budget):
     return replace(plan, scale=scale, events=(replace(event, sensitivity=alone, scale=scale),))
 
 
+def heavy_level(facts, budget):
+    """An adaptive clip whose level is weighted three times what its price is for; it starts where nobody is clipped."""
+    plan = AdaptiveGradient(steps=20).calibrate(budget, facts, None, "proven")
+    lowest, _, highest = plan.clips
+    return replace(plan, weight=3 * plan.weight, clips=(lowest, highest, highest))
+
+
 @dataclass(frozen=True)
 class PlainMapPlan(Twin):
     """Whitened rows whose map is that of the second moment itself: what is priced is never released."""
@@ -264,5 +272,6 @@ REPLAYED = [
     Mistake("a Hessian for nothing", NoisyNewton(), newton_without_hessian, Logistic()),
     Mistake("a map for nothing", WHITENED[0], plain_map(WHITENED[0]), Logistic(), word="without noise"),
     Mistake("a map and a minimum", WHITENED[1], plain_map(WHITENED[1]), Logistic(), word="without noise"),
+    Mistake("a level for nothing", AdaptiveGradient(steps=20), heavy_level, Squared()),
 ]
 """A new mechanism's twin is one row: the tests' own replay and the auditor's must both find it."""

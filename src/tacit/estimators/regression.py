@@ -102,8 +102,8 @@ class LinearRegression(PrivateRegressor):
     clipped to it and predictions stay inside it. None is 1, with a warning. Other parameters as in
     :class:`LogisticRegression`.
 
-    With few records or a small budget ``method='auto'`` descends with a small clip: then skewed targets are predicted
-    nearer to their median than to their mean (docs page "Which method?").
+    With few records or a small budget ``method='auto'`` clips about half of the residuals: then skewed targets are
+    predicted nearer to their median than to their mean (docs page "Which method?").
     """
 
     def _loss(self) -> Loss:

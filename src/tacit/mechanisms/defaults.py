@@ -23,9 +23,11 @@ CLEAR = 60.0
 NORM = 5.0
 """The norm that a good weight vector is expected to have, for rows of norm 1 and scores of order 1."""
 SHARP = 50.0
-"""The precision from which on one release of a regression (its moments, its minimum) beats a noisy descent."""
-PATIENCE = 100_000
-"""From so many records on a regression takes one pass, not one a step."""
+"""The precision from which on one release of a regression (its minimum) beats a noisy descent without clipping."""
+MOMENTS = 1000.0
+"""The precision from which on the moments of a regression are as good as a descent whose clip follows the residuals."""
+PATIENCE = 1_000_000
+"""From so many records on the precision SHARP is enough for moments: one pass, not one a step."""
 WHITE = 25.0
 """The signal from which on a classifier of two classes gains by whitening its rows first."""
 WHITE_COLUMNS, WHITE_NUMBERS = 1000, 2**27
@@ -154,7 +156,7 @@ def regression_clip(budget: Budget, facts: Facts) -> float:
 
     What a small clip costs is bias: the model is drawn from the mean towards the median. Symmetric residuals have
     none. Lognormal ones cost 4 to 7 percent of RMSE, and little less with a clip five times this; hence the slow
-    growth, ``0.003 M``, and moments (which have no such bias) from M = SHARP on.
+    growth, ``0.003 M``. :mod:`tacit.mechanisms.adaptive` pays to know the residuals' scale, and 'auto' takes that.
     """
     share = min(1.0, max(0.03, 0.003 * precision(budget, facts)))
     return share * facts.radius * facts.loss.lipschitz / 2
@@ -245,17 +247,18 @@ def step_size(
 def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
     """The method that 'auto' stands for; ``whiten``: whether it may be one that whitens rows.
 
-    Squared loss: sufficient statistics, while their d^2 numbers are few and clear of the noise, or the records many;
-    noisy gradient descent with a small clip else. Other losses of numbers: objective perturbation from the same
-    precision M on (either way scores are off by a few times 1/M), noisy gradient descent below. Several classes: noisy
+    Squared loss: noisy gradient descent with a clip that follows the residuals, whose noise is in proportion to them
+    and not to the declared range; sufficient statistics where even that range over M is nothing. Other losses of
+    numbers: objective perturbation from M = SHARP on, noisy gradient descent below. Several classes: noisy
     gradient descent, whose noise does not grow with the directions of a record's gradient. Two classes: objective
     perturbation, on whitened rows, where the signal is clear of the noise; noisy gradient descent below.
     """
-    sharp = precision(budget, facts) >= SHARP
-    if facts.loss.name == "squared":
-        return "statistics" if facts.features <= 1000 and (sharp or facts.records >= PATIENCE) else "gradient"
+    clear = precision(budget, facts)
+    if facts.loss.name == "squared" and facts.models == 1:
+        enough = SHARP if facts.records >= PATIENCE else MOMENTS
+        return "statistics" if facts.features <= 1000 and clear >= enough else "adaptive"
     if target_size(facts) is not None:
-        return "objective" if sharp else "gradient"
+        return "objective" if clear >= SHARP else "gradient"
     if facts.outputs > 1:
         return "whitened-gradient" if whiten and facts.loss.coupled and whitens(budget, facts) else "gradient"
     if whiten and whitens(budget, facts):

@@ -129,8 +129,8 @@ def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: 
     The means are shrunk by their known noise and the system is centred. Eigenvalues of the centred second moments
     that stand out of the noise (by more than its edge, s sqrt(2d)) are kept, the bulk is shrunk towards its mean, and
     the solution in each eigendirection is the posterior mean of an errors-in-variables model, ``w_i = l tau g_i /
-    (l^2 tau + v0 + v1 tau + 0.1 l)``, averaged over the prior variance tau by its marginal likelihood. Where l is far
-    above the noise this is plain least squares, where it is far below it is zero.
+    (l^2 tau + v0 + v1 tau + r l)``, averaged over the prior variance tau and the residuals' own variance r by their
+    marginal likelihood. Where l is far above the noise this is plain least squares, where it is far below it is zero.
     """
     d = len(moments.cross)
     noise = [scale / math.sqrt(w) if w else 0.0 for w in (weights.second, weights.mean, weights.cross, weights.target)]
@@ -155,11 +155,12 @@ def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: 
     v0 = s3**2 + s2**2 * middle**2 + s4**2 * long / d
     v1 = spread_noise * (1 - share) / d + 2 * mean_noise
     total = max(float(lifted.sum()), d * math.sqrt(mean_noise), 1e-12 * n)
-    tau = n / total * np.logspace(-8, 0, 93)[:, None]
-    variance = lifted**2 * tau + v0 + v1 * tau + 0.1 * max(1 - middle**2, 0.05) * lifted + 1e-300
-    misfit = 0.5 * (np.log(variance) + pull**2 / variance).sum(axis=1)
-    belief = np.exp(misfit.min() - misfit)[:, None]
-    slope = vectors @ ((belief / belief.sum() * lifted * tau / variance).sum(axis=0) * pull)
+    tau = n / total * np.logspace(-8, 0, 93)[:, None, None]
+    own = np.logspace(-5, -1, 9)[:, None]
+    variance = lifted**2 * tau + v0 + v1 * tau + own * lifted + 1e-300
+    misfit = 0.5 * (np.log(variance) + pull**2 / variance).sum(axis=2)
+    belief = np.exp(misfit.min() - misfit)[:, :, None]
+    slope = vectors @ ((belief / belief.sum() * lifted * tau / variance).sum(axis=(0, 1)) * pull)
     return np.asarray(slope), middle - float(centre @ slope)
 
 

@@ -127,6 +127,16 @@ THEOREMS: dict[str, Theorem] = {
         ((STEPS,),),
         ("newton", "NoisyNewton"),
     ),
+    "adaptive": Theorem(
+        "T Gaussian releases of a clipped gradient sum together with the sum of the clipped norms, from which the next "
+        "clip follows; their joint sensitivity is proven on the page for both adjacencies: sqrt(T) "
+        "sensitivity/scale-GDP.",
+        "Dong, Roth & Su 2022, Corollary 3.3; Andrew, Thakkar, McMahan & Ramaswamy 2021; our joint sensitivity",
+        "proven",
+        "adaptive",
+        ((STEPS,),),
+        ("adaptive", "AdaptiveGradient"),
+    ),
     "whitened": Theorem(
         "The second moment of all rows is released once by a Gaussian mechanism of sensitivity R^2 (sqrt(2) R^2 when a "
         "record is replaced); rows mapped by it and clipped again go to a mechanism with a proof of its own; both are "
@@ -206,6 +216,7 @@ THEOREMS: dict[str, Theorem] = {
             "dp-sgd",
             "statistics",
             "newton",
+            "adaptive",
             "whitened-objective",
             "whitened-gradient",
             "whitened-dp-sgd",
