@@ -486,7 +486,7 @@ def test_predicting_quotes_no_cell_and_says_what_to_do_about_nan(kind, rng):
 
 
 def test_the_margin_follows_the_method_that_was_chosen(rng):
-    """It is objective perturbation's: by name or by 'auto', on whitened rows or not, with two classes; and softmax descent's.
+    """It is objective perturbation's, on whitened rows or not, with two classes; and softmax descent's.
 
     A given one stays.
     """
