@@ -24,6 +24,8 @@ import numpy as np
 
 from tacit.checks import check
 from tacit.data.rows import Design
+from tacit.linear.expected import expected_curvature
+from tacit.linear.losses import Logistic
 from tacit.linear.problem import Problem, Records, hessian_slack
 from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Mechanism, Method, Plan
@@ -33,7 +35,7 @@ from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.samplers import Poisson
 from tacit.privacy.events import Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
-from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Spread
 
 SHARE, EDGE = 0.08, 0.6
 """The part of mu^2 that the second moment costs, and the floor under its eigenvalues in units of the noise's edge."""
@@ -99,9 +101,29 @@ class WhitenedPlan(Plan):
     def run(self, problem: Problem, source: Source) -> Solution:
         """Release the second moment; map; train; map the weights back."""
         noisy = add_gaussian(flat(second_moment(problem)), self.scale, source)
-        even = whitening(square(noisy, problem.records.features), self.floor, problem.records.count, self.length)
+        second = square(noisy, problem.records.features)
+        even = whitening(second, self.floor, problem.records.count, self.length)
         solution = self.inner.run(mapped(problem, even), source)
-        return replace(solution, weights=even @ solution.weights)
+        spread = self._spread(problem.facts, second, even, solution.weights)
+        return replace(solution, weights=even @ solution.weights, spread=spread)
+
+    def _spread(self, facts: Facts, second: Array, even: Array, weights: Array) -> Spread | None:
+        """The inner noise, in coordinates in which the released second moment is diagonal; of the logistic loss.
+
+        Its Hessian is about kappa times the second moment of mapped rows, with kappa the mean curvature of scores that
+        have the mean and the variance which the weights and the second moment give them. Rows that were cut to the
+        radius R count as R^2 in the mean, and so the whole moment is no more than n R^2.
+        """
+        if not isinstance(facts.loss, Logistic) or facts.outputs > 1:
+            return None
+        masses = second[:, -1] / facts.constant if facts.intercept else None
+        moments = np.maximum(np.einsum("ij,ij->j", even, second @ even), 0.0)
+        moments *= min(1.0, facts.records * facts.radius**2 / max(float(moments.sum()), 1e-300))
+        mean = 0.0 if masses is None else float(masses @ even @ weights[:, 0]) / facts.records
+        deviation = math.sqrt(max(float(moments @ weights[:, 0] ** 2) / facts.records - mean**2, 0.0))
+        kappa = expected_curvature(facts.loss, mean, deviation)
+        variances = self.inner.variances(kappa * moments)
+        return None if variances is None else Spread(variances, even, masses)
 
 
 @dataclass(frozen=True)

@@ -185,6 +185,15 @@ THEOREMS: dict[str, Theorem] = {
         ((ONCE,),),
         ("individual", "Individual"),
     ),
+    "counts": Theorem(
+        "Each record falls into one cell of each of c tables; all counts, each table times its weight w, are released "
+        "once by a Gaussian mechanism of sensitivity sqrt(sum w^2), and sqrt(2 sum w^2) when a record is replaced.",
+        "Dong, Roth & Su 2022; our sensitivity on the page",
+        "proven",
+        "additive",
+        ((ONCE,),),
+        ("counts",),
+    ),
     AFTER_COUNTS: Theorem(
         "Counts of cells were released once by a Gaussian mechanism, and columns cut by them; then a method with a "
         "proof of its own trained; all of it is priced together.",

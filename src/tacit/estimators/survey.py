@@ -1,0 +1,114 @@
+"""What an additive model asks before it trains: tables of counts, by which numbers are cut and pairs are chosen.
+
+Which tables are asked for, and their cells, follow from the schema alone. Each record falls into one cell of each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import check
+from tacit.mechanisms.counts import Cells, Tables
+from tacit.schema import Bins, Category, Number, Schema
+from tacit.schema.columns import Column
+from tacit.schema.curves import Curve
+from tacit.schema.cuts import cut_points
+from tacit.schema.encodings import column_from_dict
+
+FINE, COARSE, FEW = 32, 4, 8
+"""Half the cells of a number that is to be cut; those of a number in a pair; the most cells of a category in a pair."""
+ANSWERS = 8
+"""The most cells of the target in a table of a pair."""
+MOST_CELLS = 2_000_000
+_BLOCK = 2**14
+Names = tuple[str, str]
+
+
+def fine(column: Number) -> Bins:
+    """The cells among which the cuts of a number are chosen: even ones, and ones that grow as sizes do."""
+    low, high = float(column.lower), float(column.upper)
+    points = {*cut_points(low, high, FINE, "even"), *cut_points(low, high, FINE, "log")}
+    return Bins(column.name, low, high, tuple(sorted(points)), column.missing)
+
+
+def coarse(column: Column, kind: str = "bins") -> Column:
+    """A column as it stands in a pair: a number in four slots by its bounds, a category's first values and the rest."""
+    if isinstance(column, Number | Curve):
+        entries = Number(column.name, column.lower, column.upper, column.missing).to_dict()
+        return column_from_dict(column.name, {**entries, kind: COARSE})
+    return Category(column.name, column.values[: FEW - 1])
+
+
+def named_pair(schema: Schema, pair: Any) -> tuple[Column, Column]:
+    """The columns of a pair of names."""
+    known = {column.name: column for column in schema.columns}
+    right = isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
+    check(right, "Expected pairs= to be a whole number, or a list of pairs of column names.")
+    absent = [name for name in pair if name not in known]
+    check(not absent, f"The schema has no columns {absent}, which pairs= names.")
+    return known[pair[0]], known[pair[1]]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The tables that are asked for: of every number that is to be cut, and of every pair with the target."""
+
+    grids: tuple[Bins, ...] = ()
+    rivals: tuple[tuple[Column, Column], ...] = ()
+    answers: int = 1
+
+    @classmethod
+    def of(cls, schema: Schema, *, cuts: bool, contest: bool, answers: int) -> Survey:
+        """Of the numbers of a schema, of all its pairs, or of both."""
+        grids = tuple(fine(column) for column in schema.columns if isinstance(column, Number)) if cuts else ()
+        taken = {frozenset(column.name for column in pair.columns) for pair in schema.pairs}
+        rivals = tuple(
+            (coarse(one), coarse(other))
+            for one, other in (combinations(schema.columns, 2) if contest else ())
+            if frozenset((one.name, other.name)) not in taken
+        )
+        return cls(grids, rivals, answers)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Cells of each table: of the numbers, then of the pairs."""
+        pairs = (len(one.features) * len(other.features) * self.answers for one, other in self.rivals)
+        return (*(len(grid.features) for grid in self.grids), *pairs)
+
+    def tables(self) -> Tables:
+        """Sizes and weights: all pairs together are wanted about as precisely as all numbers together."""
+        check(
+            sum(self.sizes) <= MOST_CELLS,
+            f"A choice among {len(self.rivals):,} pairs takes more than {MOST_CELLS:,} counts; name pairs instead.",
+        )
+        both = self.grids and self.rivals
+        weight = 2.0 ** round(math.log2(len(self.grids) / len(self.rivals)) / 2) if both else 1.0
+        return Tables(self.sizes, (*(1.0 for _ in self.grids), *(weight for _ in self.rivals)))
+
+    def cells(self, columns: Mapping[str, NDArray[Any]], missing: Sequence[str], answers: Cells) -> list[Cells]:
+        """Each record's cell in each table, from its own cells and its own target alone."""
+        found = [_slots(grid, columns[grid.name], missing) for grid in self.grids]
+        parts = {column.name: column for pair in self.rivals for column in pair}
+        places = {name: _slots(column, columns[name], missing) for name, column in parts.items()}
+        for one, other in self.rivals:
+            both = places[one.name] * len(other.features) + places[other.name]
+            found.append(both * self.answers + answers)
+        return found
+
+
+def _slots(column: Column, cells: NDArray[Any], missing: Sequence[str]) -> Cells:
+    """The one slot that each cell fills."""
+    found = np.empty(len(cells), dtype=np.intp)
+    for start in range(0, len(cells), _BLOCK):
+        block = cells[start : start + _BLOCK]
+        filled = np.zeros((len(block), len(column.features)))
+        column.write(block, filled, missing, False)
+        found[start : start + _BLOCK] = filled.argmax(axis=1)
+    return found
