@@ -6,7 +6,7 @@ Nothing here computes on records. ``epsilon`` and ``delta`` mean privacy and not
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -196,11 +196,11 @@ class Solution:
     """What a solver or a plan gives: the point, a certified bound on the gradient norm there, and the steps taken.
 
     ``extras`` is whatever else the run produced, by name: an estimator shows each as an attribute with a trailing
-    underscore. ``spread`` tells how noisy the point is; None where nobody worked it out.
+    underscore. ``spread`` works out how noisy the point is, when it is called; None where nobody knows.
     """
 
     weights: Array
     gap: float = math.inf
     steps: int = 0
     extras: Mapping[str, object] = field(default_factory=dict)
-    spread: Spread | None = None
+    spread: Callable[[], Spread | None] | None = None

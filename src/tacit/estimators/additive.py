@@ -7,6 +7,7 @@ one public constant, so the terms add up to the score, and not nearly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -22,17 +23,17 @@ from tacit.data.canonical import column
 from tacit.data.cells import columns_of
 from tacit.estimators import terms
 from tacit.estimators.base import Begun, PrivateLinear
-from tacit.estimators.choosing import even_cuts, interaction, strongest
+from tacit.estimators.choosing import interaction, recut, strongest
 from tacit.estimators.classification import LogisticRegression, label_codes
 from tacit.estimators.regression import LinearRegression, target_numbers
-from tacit.estimators.survey import ANSWERS, Survey, coarse, named_pair
+from tacit.estimators.survey import ANSWERS, Survey, asked_pairs, with_pairs
 from tacit.estimators.terms import Term
-from tacit.mechanisms import defaults
-from tacit.mechanisms.counts import calibrate_counts
-from tacit.mechanisms.counts import Cells
+from tacit.linear.problem import Problem
+from tacit.mechanisms import Chosen, defaults
+from tacit.mechanisms.counts import Cells, calibrate_counts
 from tacit.privacy import accounting
 from tacit.privacy.theorems import AFTER_COUNTS, THEOREMS
-from tacit.schema import Bins, Hats, Number, Pair, Schema
+from tacit.schema import Schema
 from tacit.training import state, train
 from tacit.types import Array, Solution
 
@@ -68,7 +69,7 @@ class Additive(PrivateLinear):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train privately on a table: a data frame, or a dict of columns. Without y the schema names the target."""
-        declared = self._declared()
+        declared = self.declared()
         table = _table(X, declared)
         targets = declared.encode_target(table) if y is None else column(y)
         cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))
@@ -82,7 +83,7 @@ class Additive(PrivateLinear):
         self.schema_, begun = self._expanded(declared, cells, targets, y is None, begun)
         return self._finish(self.schema_.encode(table, float(self.clip)), targets, y is None, begun)
 
-    def _declared(self) -> Schema:
+    def declared(self) -> Schema:
         """The schema as it was declared."""
         if isinstance(self.schema, Schema):
             return self.schema
@@ -95,40 +96,32 @@ class Additive(PrivateLinear):
     def _expanded(
         self, declared: Schema, cells: Mapping[str, NDArray[Any]], targets: Any, own: bool, begun: Begun
     ) -> tuple[Schema, Begun]:
-        """The schema with curves and pairs: by public facts, and by a survey where one is asked for."""
+        """The schema with curves and pairs: by public facts, and by a survey where one is asked for.
+
+        Rows are scaled by one constant, so that the terms add up to the score.
+        """
         check(self.cuts in CUTS, f"Expected cuts={self.cuts!r} to be one of {', '.join(CUTS)}.")
         private = self.cuts == "private"
-        records = len(targets)
-        count = defaults.slots(begun.budget, records, len(declared.columns)) if self.slots is None else self.slots
-        schema = declared.additive(count, self.kind, "auto" if private else self.cuts)
-        wanted = _wanted_pairs(self.pairs)
-        private = private and any(isinstance(column, Number) for column in declared.columns)
-        if not private and not wanted:
-            named = tuple(named_pair(declared, pair) for pair in (() if isinstance(self.pairs, int) else self.pairs))
-            return _boxed(schema, named, self.kind), begun
-        codes, answers = self._answers(targets, own) if wanted else (np.zeros(records, dtype=np.intp), 1)
-        survey = Survey.of(declared, cuts=private, contest=bool(wanted), answers=answers)
-        check(wanted <= len(survey.rivals), f"Expected pairs={wanted} to be at most {len(survey.rivals)}, all there are.")
-        share = defaults.SURVEY * bool(private) + defaults.CONTEST * bool(wanted)
-        counts, deviations, begun = self._surveyed(survey, survey.cells(cells, declared.missing, codes), share, begun)
-        for grid, found in zip(survey.grids, counts, strict=False):
-            schema = replace(schema, columns=tuple(
-                _cut(old, grid, found) if old.name == grid.name else old for old in schema.columns))  # fmt: skip
+        wanted, named = asked_pairs(declared, self.pairs)
+        count = defaults.slots(begun.budget, len(targets), len(declared.columns)) if self.slots is None else self.slots
+        schema = replace(declared.additive(count, self.kind, "auto" if private else self.cuts), layout="box")
+        codes, answers = self._answers(targets, own) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
+        survey = Survey.of(declared, cuts=private, contest=wanted > 0, answers=answers)
+        most = len(survey.rivals)
+        check(wanted <= most, f"Expected pairs={wanted} to be at most {most}, the number of pairs that there are.")
+        if not survey.sizes:
+            return with_pairs(schema, named, self.kind), begun
+        counts, deviations, begun = self._surveyed(survey, survey.cells(cells, declared.missing, codes), begun)
+        numbers = len(survey.grids)
+        schema = recut(schema, survey.grids, counts[:numbers])
         scores = [
-            interaction(table.reshape(len(one.features), len(other.features), answers), deviation)
-            for (one, other), table, deviation in zip(
-                survey.rivals, counts[len(survey.grids) :], deviations[len(survey.grids) :], strict=True
-            )
+            interaction(table.reshape(shape), deviation)
+            for table, shape, deviation in zip(counts[numbers:], survey.shapes, deviations[numbers:], strict=True)
         ]
-        known = {column.name: column for column in declared.columns}
-        best = [survey.rivals[place] for place in strongest(scores, wanted)]
-        chosen = tuple((known[one.name], known[other.name]) for one, other in best)
-        named = () if wanted else tuple(named_pair(declared, pair) for pair in self.pairs)
-        return _boxed(schema, (*named, *chosen), self.kind), begun
+        chosen = tuple(survey.rivals[place] for place in strongest(scores, wanted))
+        return with_pairs(schema, (*named, *chosen), self.kind), begun
 
-    def _surveyed(
-        self, survey: Survey, cells: list[Cells], share: float, begun: Begun
-    ) -> tuple[list[Array], list[float], Begun]:
+    def _surveyed(self, survey: Survey, cells: list[Cells], begun: Begun) -> tuple[list[Array], list[float], Begun]:
         """State, spend, release the counts; what is trained afterwards is priced together with them."""
         budget, source, words = begun
         allowed = THEOREMS[AFTER_COUNTS].methods
@@ -138,21 +131,24 @@ class Additive(PrivateLinear):
                 f"{', '.join(allowed)}. Use one of these, or cuts that are public and pairs that are named."
             )
         tables = survey.tables()
+        share = defaults.SURVEY * bool(survey.grids) + defaults.CONTEST * bool(survey.rivals)
         plan = calibrate_counts(tables, budget, share)
-        if plan.events:
-            price = accounting.epsilon(plan.events, budget.delta, budget.adjacency)
-            own = replace(budget, epsilon=max(price, 1e-9 * budget.epsilon))
-        else:
-            own = budget
+        price = accounting.epsilon(plan.events, budget.delta, budget.adjacency) if plan.events else math.inf
+        own = replace(budget, epsilon=max(price, 1e-9 * min(budget.epsilon, 1.0)))
         prepared = state(plan, len(cells[0]), own, method="counts", seeded=source.seeded)
         released = train(prepared, tables.count(cells), source, self._spend).weights
         deviations = [plan.scale / weight for weight in tables.weights]
         begun = Begun(replace(budget, spent=plan.events), source, (*words, *plan.assumptions))
         return tables.counts(released), deviations, begun
 
+    def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
+        if self.regularization is not None or chosen.name not in ("objective", "whitened-objective"):
+            return self.regularization
+        return defaults.additive_strength(chosen.budget, problem.facts) / problem.facts.records
+
     def _keep(self, solution: Solution) -> None:
         super()._keep(solution)
-        spread = solution.spread
+        spread = None if solution.spread is None else solution.spread()
         self.slot_weights_ = terms.centring(self.schema_, None if spread is None else spread.masses)
         self.slot_errors_ = terms.deviations(
             self.schema_, self.slot_weights_, spread, self._slot, len(solution.weights)
@@ -218,27 +214,6 @@ def _table(X: Any, schema: Schema) -> Any:
     return dict(zip(names, X.T, strict=True))
 
 
-def _wanted_pairs(pairs: Any) -> int:
-    """How many pairs are to be chosen; 0 where they are named."""
-    if isinstance(pairs, int | np.integer) and not isinstance(pairs, bool):
-        check(pairs >= 0, f"Expected pairs={pairs} >= 0.")
-        return int(pairs)
-    check(isinstance(pairs, list | tuple), "Expected pairs= to be a whole number, or a list of pairs of column names.")
-    return 0
-
-
-def _cut(curve: Any, grid: Bins, counts: Array) -> Bins | Hats:
-    """The same curve with its inner points at equal shares of the counts."""
-    points = even_cuts(grid.cuts, counts, len(curve.slots) - curve.ENDS + 1)
-    return type(curve)(curve.name, curve.lower, curve.upper, points, curve.missing)
-
-
-def _boxed(schema: Schema, pairs: tuple[Any, ...], kind: str) -> Schema:
-    """The schema with these pairs, and rows scaled by one constant: so the terms add up to the score."""
-    more = tuple(Pair(coarse(one, kind), coarse(other, kind)) for one, other in pairs)
-    return replace(schema, layout="box", pairs=(*schema.pairs, *more))
-
-
 @dataclass(eq=False, repr=False)
 class AdditiveClassifier(Additive, LogisticRegression):
     """Differentially private additive logistic regression, on tables, for two or more classes.
@@ -256,7 +231,7 @@ class AdditiveClassifier(Additive, LogisticRegression):
         return self._fit(rows, targets, self._classes(declared), begun)
 
     def _classes(self, declared: bool) -> Any:
-        target = self._declared().target
+        target = self.declared().target
         own = None if target is None or not declared else target.classes
         return self.classes if self.classes is not None or own is None else list(own)
 
@@ -281,11 +256,9 @@ class AdditiveRegressor(Additive, LinearRegression):
     def _range(self) -> tuple[float, float]:
         if self.target_bound is not None:
             return super()._range()
-        target = (vars(self).get("schema_") or self._declared()).target
-        check(
-            target is not None and target.lower is not None,
-            "Declare the range of the targets: bounds of the schema's target, or target_bound=.",
-        )
+        target = (vars(self).get("schema_") or self.declared()).target
+        if target is None or target.lower is None or target.upper is None:
+            raise ValueError("Declare the range of the targets: bounds of the schema's target, or target_bound=.")
         return float(target.lower), float(target.upper)
 
     def _unit(self) -> float:

@@ -105,12 +105,16 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         chosen = choose_method(self.method, budget, problem.facts, self.calibration, unasked)
         problem = replace(problem, loss=self._tuned(problem, chosen))
         prepared = prepare(
-            problem.facts, chosen, seeded=source.seeded, regularization=self.regularization,
+            problem.facts, chosen, seeded=source.seeded, regularization=self._regularization(problem, chosen),
             calibration=self.calibration, assumptions=(clipped_rows(problem.facts), *earlier, *assumptions),
         )  # fmt: skip
         solution = train(prepared, problem, source, self._spend)
         self._keep(solution)
         self.build(solution.weights, X.shape[1], records.design.intercept, prepared)
+
+    def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
+        """Lambda of the mean objective, or None: chosen with the noise."""
+        return self.regularization
 
     def _keep(self, solution: Solution) -> None:
         """What the run gave beside the weights."""

@@ -5,10 +5,13 @@ All of this is post-processing: it sees noisy counts, and no record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from tacit.schema import Bins, Hats, Schema
+from tacit.schema.columns import Column
 from tacit.types import Array
 
 
@@ -26,9 +29,7 @@ def even_cuts(points: Sequence[float], counts: Array, intervals: int) -> tuple[f
     ends = [0, len(points) + 1]
     while len(ends) <= min(intervals, len(points) + 1):
         wide = [place for place in range(len(ends) - 1) if ends[place + 1] - ends[place] > 1]
-        place = max(
-            wide, key=lambda at: (rising[ends[at + 1]] - rising[ends[at]], ends[at + 1] - ends[at])
-        )
+        place = max(wide, key=lambda at: (rising[ends[at + 1]] - rising[ends[at]], ends[at + 1] - ends[at]))
         low, high = ends[place], ends[place + 1]
         half = (rising[low] + rising[high]) / 2
         near = np.abs(rising[low + 1 : high] - half)
@@ -57,9 +58,22 @@ def interaction(counts: Array, deviation: float) -> float:
     left = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
     noise = answers * deviation**2 * float((1.0 / weights).sum())
     sampling = float((totals.ravel() / weights).sum() * (shares * (1 - shares)).sum())
-    return float((left**2).sum()) - spare * (noise + sampling)
+    return float((left**2).sum() - spare * (noise + sampling))
 
 
 def strongest(scores: Sequence[float], wanted: int) -> list[int]:
     """The places of the largest scores, in order of place."""
     return sorted(sorted(range(len(scores)), key=lambda place: -scores[place])[:wanted])
+
+
+def recut(schema: Schema, grids: Sequence[Bins], counts: Sequence[Array]) -> Schema:
+    """The schema with the inner points of its curves at equal shares of the counts; as many as they had."""
+    found = {grid.name: (grid.cuts, numbers) for grid, numbers in zip(grids, counts, strict=True)}
+    return replace(schema, columns=tuple(_recut(column, found) for column in schema.columns))
+
+
+def _recut(column: Column, found: Mapping[str, tuple[tuple[float, ...], Array]]) -> Column:
+    if column.name not in found or not isinstance(column, Bins | Hats):
+        return column
+    points = even_cuts(*found[column.name], len(column.points) + 1)
+    return type(column)(column.name, column.lower, column.upper, points, column.missing)

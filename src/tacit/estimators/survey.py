@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.mechanisms.counts import Cells, Tables
-from tacit.schema import Bins, Category, Number, Schema
+from tacit.schema import Bins, Category, Number, Pair, Schema
 from tacit.schema.columns import Column
 from tacit.schema.curves import Curve
 from tacit.schema.cuts import cut_points
@@ -28,7 +28,7 @@ ANSWERS = 8
 """The most cells of the target in a table of a pair."""
 MOST_CELLS = 2_000_000
 _BLOCK = 2**14
-Names = tuple[str, str]
+Couple = tuple[Column, Column]
 
 
 def fine(column: Number) -> Bins:
@@ -46,14 +46,30 @@ def coarse(column: Column, kind: str = "bins") -> Column:
     return Category(column.name, column.values[: FEW - 1])
 
 
-def named_pair(schema: Schema, pair: Any) -> tuple[Column, Column]:
-    """The columns of a pair of names."""
+def asked_pairs(schema: Schema, pairs: Any) -> tuple[int, tuple[Couple, ...]]:
+    """How many pairs are to be chosen, or which are named; those that the schema has already are left out."""
+    if isinstance(pairs, int | np.integer) and not isinstance(pairs, bool):
+        check(pairs >= 0, f"Expected pairs={pairs} >= 0.")
+        return int(pairs), ()
     known = {column.name: column for column in schema.columns}
-    right = isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
+    right = isinstance(pairs, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
+        for pair in pairs
+    )
     check(right, "Expected pairs= to be a whole number, or a list of pairs of column names.")
-    absent = [name for name in pair if name not in known]
+    absent = sorted({name for pair in pairs for name in pair} - set(known))
     check(not absent, f"The schema has no columns {absent}, which pairs= names.")
-    return known[pair[0]], known[pair[1]]
+    return 0, tuple((known[one], known[other]) for one, other in pairs if frozenset((one, other)) not in _taken(schema))
+
+
+def with_pairs(schema: Schema, couples: Sequence[Couple], kind: str) -> Schema:
+    """The schema with products of these columns, coarse, beside the pairs that it has."""
+    more = tuple(Pair(coarse(one, kind), coarse(other, kind)) for one, other in couples)
+    return replace(schema, pairs=(*schema.pairs, *more))
+
+
+def _taken(schema: Schema) -> set[frozenset[str]]:
+    return {frozenset(column.name for column in pair.columns) for pair in schema.pairs}
 
 
 @dataclass(frozen=True)
@@ -61,26 +77,29 @@ class Survey:
     """The tables that are asked for: of every number that is to be cut, and of every pair with the target."""
 
     grids: tuple[Bins, ...] = ()
-    rivals: tuple[tuple[Column, Column], ...] = ()
+    rivals: tuple[Couple, ...] = ()
     answers: int = 1
 
     @classmethod
     def of(cls, schema: Schema, *, cuts: bool, contest: bool, answers: int) -> Survey:
         """Of the numbers of a schema, of all its pairs, or of both."""
         grids = tuple(fine(column) for column in schema.columns if isinstance(column, Number)) if cuts else ()
-        taken = {frozenset(column.name for column in pair.columns) for pair in schema.pairs}
-        rivals = tuple(
-            (coarse(one), coarse(other))
-            for one, other in (combinations(schema.columns, 2) if contest else ())
-            if frozenset((one.name, other.name)) not in taken
-        )
+        couples = combinations(schema.columns, 2) if contest else ()
+        taken = _taken(schema)
+        rivals = tuple(pair for pair in couples if frozenset((pair[0].name, pair[1].name)) not in taken)
         return cls(grids, rivals, answers)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Cells of each table: of the numbers, then of the pairs."""
-        pairs = (len(one.features) * len(other.features) * self.answers for one, other in self.rivals)
-        return (*(len(grid.features) for grid in self.grids), *pairs)
+        return (*(len(grid.features) for grid in self.grids), *(math.prod(shape) for shape in self.shapes))
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int, int], ...]:
+        """Of each pair's table: slots of one column, slots of the other, cells of the target."""
+        return tuple(
+            (len(coarse(one).features), len(coarse(other).features), self.answers) for one, other in self.rivals
+        )
 
     def tables(self) -> Tables:
         """Sizes and weights: all pairs together are wanted about as precisely as all numbers together."""
@@ -95,11 +114,10 @@ class Survey:
     def cells(self, columns: Mapping[str, NDArray[Any]], missing: Sequence[str], answers: Cells) -> list[Cells]:
         """Each record's cell in each table, from its own cells and its own target alone."""
         found = [_slots(grid, columns[grid.name], missing) for grid in self.grids]
-        parts = {column.name: column for pair in self.rivals for column in pair}
+        parts = {column.name: coarse(column) for pair in self.rivals for column in pair}
         places = {name: _slots(column, columns[name], missing) for name, column in parts.items()}
-        for one, other in self.rivals:
-            both = places[one.name] * len(other.features) + places[other.name]
-            found.append(both * self.answers + answers)
+        for (one, other), (_, across, _) in zip(self.rivals, self.shapes, strict=True):
+            found.append((places[one.name] * across + places[other.name]) * self.answers + answers)
         return found
 
 

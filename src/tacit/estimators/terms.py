@@ -13,24 +13,25 @@ from typing import Any, Literal
 import numpy as np
 
 from tacit.data.cells import text_of
-from tacit.schema import Category, Pair, Schema
+from tacit.schema import Bins, Category, Pair, Schema
 from tacit.schema.columns import Column
 from tacit.schema.curves import Curve
 from tacit.types import Array, Spread
 
 WIDTH = 1.959963984540054
 """Standard deviations on each side of the middle 95% of a normal distribution."""
-_MISSING, _OTHER = "missing", "other"
+Row = tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Term:
     """One column's curve, or that of a pair of columns, in the units of the score.
 
-    ``values`` has one number a slot, which ``labels`` name. For numbers ``points`` are the knots at which they stand, or
-    the ends of the intervals that they hold for (one more than values); a last value without a point is that of missing
-    cells. For pairs they run through the second column's slots first. ``lower`` and ``upper`` are the interval of the
-    noise, or None where it is not known. ``of`` is the class whose score it is part of, where there are several.
+    ``values`` has one number a slot, which ``labels`` name. For numbers ``points`` are the knots where they stand, or
+    the ends of the intervals that they hold for, with ``steps``; a last value more is that of missing cells. For pairs
+    values run through the second column's slots first, and ``sides`` names both columns' slots. ``lower`` and ``upper``
+    are the interval of the noise, or None where it is not known. ``of`` is the class whose score it is part of, where
+    there are several.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Term:
     lower: tuple[float, ...] | None
     upper: tuple[float, ...] | None
     of: Any = None
+    steps: bool = False
+    sides: tuple[tuple[str, ...], ...] = ()
 
     def __str__(self) -> str:
         head = self.name if self.of is None else f"{self.name} (score of {self.of})"
@@ -48,14 +51,16 @@ class Term:
             lines = [f"  {label}: {value:+.3f}" for label, value in zip(self.labels, self.values, strict=True)]
             return "\n".join([f"{head}, interval of the noise not known", *lines])
         rows = zip(self.labels, self.values, self.lower, self.upper, strict=True)
-        return "\n".join([head, *(f"  {label}: {value:+.3f} ({low:+.3f} to {high:+.3f})" for label, value, low, high in rows)])
+        lines = [f"  {label}: {value:+.3f} ({low:+.3f} to {high:+.3f})" for label, value, low, high in rows]
+        return "\n".join([head, *lines])
 
 
 def parts_of(schema: Schema) -> list[tuple[Column | Pair, slice]]:
     """Columns and pairs, each with the encoded columns that are its slots."""
     found: list[tuple[Column | Pair, slice]] = []
     first = 0
-    for part in (*schema.columns, *schema.pairs):
+    parts: tuple[Column | Pair, ...] = (*schema.columns, *schema.pairs)
+    for part in parts:
         last = first + len(part.features)
         found.append((part, slice(first, last)))
         first = last
@@ -87,40 +92,38 @@ def deviations(schema: Schema, weights: Array, spread: Spread | None, scale: flo
     return found
 
 
-def terms_of(schema: Schema, values: Array, weights: Array, errors: Array | None, classes: Any = None) -> tuple[Term, ...]:
+def terms_of(
+    schema: Schema, values: Array, weights: Array, errors: Array | None, classes: Any = None
+) -> tuple[Term, ...]:
     """Terms of slot values (one row an output), centred with these weights; ``classes`` name the outputs."""
     found = []
     for part, slots in parts_of(schema):
+        half = None if errors is None else WIDTH * errors[slots]
         for output, row in enumerate(values):
             middle = row[slots] - float(row[slots] @ weights[slots])
-            half = None if errors is None else WIDTH * errors[slots]
-            found.append(
-                Term(
-                    part.name if not isinstance(part, Pair) else " & ".join(column.name for column in part.columns),
-                    "pair" if isinstance(part, Pair) else "number" if part.numeric else "category",
-                    _labels(part), _points(part), _plain(middle),
-                    None if half is None else _plain(middle - half), None if half is None else _plain(middle + half),
-                    None if classes is None else classes[output],
-                )  # fmt: skip
-            )
+            band = (None, None) if half is None else (_plain(middle - half), _plain(middle + half))
+            found.append(_term(part, _plain(middle), band, None if classes is None else classes[output]))
     return tuple(found)
 
 
-def _plain(numbers: Array) -> tuple[float, ...]:
+def _term(part: Column | Pair, values: Row, band: tuple[Row | None, Row | None], of: Any) -> Term:
+    if isinstance(part, Pair):
+        sides = tuple(_labels(column) for column in part.columns)
+        labels = tuple(f"{one} & {other}" for one in sides[0] for other in sides[1])
+        name = " & ".join(column.name for column in part.columns)
+        return Term(name, "pair", labels, (), values, *band, of, sides=sides)
+    kind: Literal["number", "category"] = "number" if part.numeric else "category"
+    points = part.edges if isinstance(part, Curve) else ()
+    return Term(part.name, kind, _labels(part), points, values, *band, of, steps=isinstance(part, Bins))
+
+
+def _plain(numbers: Array) -> Row:
     return tuple(float(number) for number in numbers)
 
 
-def _points(part: Column | Pair) -> tuple[float, ...]:
-    return part.edges if isinstance(part, Curve) else ()
-
-
-def _labels(part: Column | Pair) -> tuple[str, ...]:
+def _labels(column: Column) -> tuple[str, ...]:
     """Names of the slots, without the column's own."""
-    if isinstance(part, Pair):
-        return tuple(f"{one} & {other}" for one in _labels(part.first) for other in _labels(part.second))
-    if isinstance(part, Category):
-        return (*(text_of(value) for value in part.values), _OTHER)
-    names = tuple(slot.removeprefix(f"{part.name} ") for slot in part.features)
-    if isinstance(part, Curve) and part.missing:
-        return (*names[:-1], _MISSING)
-    return names
+    if isinstance(column, Category):
+        return (*(text_of(value) for value in column.values), "other")
+    names = tuple(feature.removeprefix(f"{column.name} ") for feature in column.features)
+    return (*names[:-1], "missing") if isinstance(column, Curve) and column.missing else names

@@ -72,7 +72,8 @@ def calibrate_counts(tables: Tables, budget: Budget, share: float) -> CountsPlan
     Edges: an infinite epsilon asks for no noise; delta = 0 has no Gaussian price, and is refused.
     """
     check(0 < share < 1, f"Expected 0 < share={share} < 1.")
-    scale, events = 0.0, ()
+    scale = 0.0
+    events: tuple[Gaussian, ...] = ()
     if budget.private:
         if budget.delta == 0:
             refuse("Counts with Gaussian noise need delta > 0. Use public cuts and named pairs, or delta > 0.")

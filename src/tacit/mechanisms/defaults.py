@@ -136,6 +136,15 @@ def slots(budget: Budget, records: int, columns: int) -> int:
     return max(4, min(24, round(6 * math.pow(signal(budget, records, 10 * columns) / 100.0, 0.25))))
 
 
+def additive_strength(budget: Budget, facts: Facts) -> float:
+    """Lambda for the curves of an additive model, by objective perturbation: never below R^2/2.
+
+    Columns that say the same (a degree, and its years) have curves that only their sum holds in place; each by itself
+    moves by the noise over Lambda. At a large epsilon the rule for scores alone would let them drift by tens of units.
+    """
+    return max(objective_strength(budget, facts, "gaussian"), 0.5 * facts.radius**2)
+
+
 def regression_clip(budget: Budget, facts: Facts) -> float:
     r"""The clip for the squared loss: 0.03 of R B, R the radius and B the targets' half range, more where M is large.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -39,13 +40,17 @@ class GradientPlan(Plan):
         """Clip, sum, noise, divide by a public number (never by an observed count); then smooth, moments and step."""
         batches = self.sampler.batches(problem.records.count, self.descent.steps, source)
         solution = self._descend(problem, batches, source)
-        free = self.variances(np.zeros(1))  # without curvature, which only shrinks it
-        return solution if free is None else replace(solution, spread=Spread(np.full(len(solution.weights), free[0])))
+        return replace(solution, spread=partial(self._spread, len(solution.weights)))
+
+    def _spread(self, size: int) -> Spread | None:
+        """As if nothing were curved: curvature only shrinks what noise does."""
+        variances = self.variances(np.zeros(1))
+        return None if variances is None else Spread(np.repeat(variances, size))
 
     def variances(self, curvature: Array) -> Array | None:
         """The answers of the same descent, on a quadratic, to one unit of noise in each step, squared and added up."""
-        linear = self.descent.optimizer == "sgd" and math.isinf(self.descent.radius) and not self.smoothing
-        if self.noise != "gaussian" or not linear:
+        free = math.isinf(self.descent.radius) and not self.smoothing and self.descent.optimizer == "sgd"
+        if self.noise != "gaussian" or not free:
             return None
         steps, decay = iter(range(self.descent.steps)), curvature / self.divisor + self.decay
 

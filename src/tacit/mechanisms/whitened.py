@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +42,9 @@ SHARE, EDGE = 0.08, 0.6
 """The part of mu^2 that the second moment costs, and the floor under its eigenvalues in units of the noise's edge."""
 WIDEST = 5000
 """The most columns: the release has d (d + 1)/2 numbers, and their eigenvalues take d^3 operations."""
+WIDER = 1.4
+"""What the inner noise's spread is multiplied by: the map is noisy too, and scores are more curved here than there.
+Measured on refits of one table (docs page "Additive models")."""
 BITS = 26
 """Of rows and of the map: products of both, added up, stay below 2**53 steps."""
 
@@ -104,26 +108,26 @@ class WhitenedPlan(Plan):
         second = square(noisy, problem.records.features)
         even = whitening(second, self.floor, problem.records.count, self.length)
         solution = self.inner.run(mapped(problem, even), source)
-        spread = self._spread(problem.facts, second, even, solution.weights)
+        spread = partial(self._spread, problem.facts, second, even, solution.weights[:, 0])
         return replace(solution, weights=even @ solution.weights, spread=spread)
 
     def _spread(self, facts: Facts, second: Array, even: Array, weights: Array) -> Spread | None:
-        """The inner noise, in coordinates in which the released second moment is diagonal; of the logistic loss.
+        """The inner noise, in coordinates in which the released second moment is diagonal; for the logistic loss.
 
-        Its Hessian is about kappa times the second moment of mapped rows, with kappa the mean curvature of scores that
-        have the mean and the variance which the weights and the second moment give them. Rows that were cut to the
-        radius R count as R^2 in the mean, and so the whole moment is no more than n R^2.
+        The Hessian is about kappa times that moment, with kappa the mean curvature of scores that have the mean and the
+        variance which the weights and the moment give them. Rows are at most R long, so the moment's trace is at most
+        n R^2: mapped rows that are longer were cut.
         """
         if not isinstance(facts.loss, Logistic) or facts.outputs > 1:
             return None
         masses = second[:, -1] / facts.constant if facts.intercept else None
         moments = np.maximum(np.einsum("ij,ij->j", even, second @ even), 0.0)
         moments *= min(1.0, facts.records * facts.radius**2 / max(float(moments.sum()), 1e-300))
-        mean = 0.0 if masses is None else float(masses @ even @ weights[:, 0]) / facts.records
-        deviation = math.sqrt(max(float(moments @ weights[:, 0] ** 2) / facts.records - mean**2, 0.0))
-        kappa = expected_curvature(facts.loss, mean, deviation)
+        mean = 0.0 if masses is None else float(masses @ even @ weights) / facts.records
+        variance = float(moments @ weights**2) / facts.records - mean**2
+        kappa = expected_curvature(facts.loss, mean, math.sqrt(max(variance, 0.0)))
         variances = self.inner.variances(kappa * moments)
-        return None if variances is None else Spread(variances, even, masses)
+        return None if variances is None else Spread(WIDER**2 * variances, even, masses)
 
 
 @dataclass(frozen=True)
