@@ -32,7 +32,7 @@ from tacit.linear.problem import Problem
 from tacit.mechanisms import Chosen, defaults
 from tacit.mechanisms.counts import Cells, calibrate_counts
 from tacit.privacy import accounting
-from tacit.privacy.theorems import AFTER_COUNTS, THEOREMS
+from tacit.privacy.theorems import COUNTED, THEOREMS
 from tacit.schema import Schema
 from tacit.training import state, train
 from tacit.types import Array, Solution
@@ -124,8 +124,9 @@ class Additive(PrivateLinear):
     def _surveyed(self, survey: Survey, cells: list[Cells], begun: Begun) -> tuple[list[Array], list[float], Begun]:
         """State, spend, release the counts; what is trained afterwards is priced together with them."""
         budget, source, words = begun
-        allowed = THEOREMS[AFTER_COUNTS].methods
-        if self.calibration == "paper" or (self.method != "auto" and self.method not in allowed):
+        allowed = [method for name in COUNTED for method in THEOREMS[name].methods]
+        method = self.method if isinstance(self.method, str) else type(self.method).__name__
+        if self.calibration == "paper" or method not in ("auto", *allowed):
             refuse(
                 "A survey of counts goes with calibration='proven' and the methods auto, "
                 f"{', '.join(allowed)}. Use one of these, or cuts that are public and pairs that are named."

@@ -19,8 +19,9 @@ def even_cuts(points: Sequence[float], counts: Array, intervals: int) -> tuple[f
     """Of the points that part the cells, those that cut the range into so many intervals of about equal mass.
 
     The interval with the largest mass is halved, as nearly as its points allow, until there are as many as asked for; a
-    cell that holds most of the mass by itself is then an interval, and the rest is cut as if it were not there. The
-    cumulative counts are made to rise first: halfway between the highest so far and the lowest from there on.
+    cell that holds most of the mass by itself is then an interval, and the rest is cut as if it were not there. Of
+    points that halve equally well, that one is taken which leaves empty cells to the lighter side. The cumulative counts
+    are made to rise first: halfway between the highest so far and the lowest from there on.
 
     Edges: fewer points than asked for are all taken. Counts of nothing but noise give cuts all the same.
     """
@@ -33,8 +34,8 @@ def even_cuts(points: Sequence[float], counts: Array, intervals: int) -> tuple[f
         low, high = ends[place], ends[place + 1]
         half = (rising[low] + rising[high]) / 2
         near = np.abs(rising[low + 1 : high] - half)
-        best = np.flatnonzero(near == near.min())
-        ends.insert(place + 1, low + 1 + int(best[len(best) // 2]))
+        best = low + 1 + np.flatnonzero(near == near.min())
+        ends.insert(place + 1, int(best[0] if rising[best[0]] > half else best[-1]))
     return tuple(float(points[end - 1]) for end in ends[1:-1])
 
 

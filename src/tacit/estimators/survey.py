@@ -19,7 +19,7 @@ from tacit.mechanisms.counts import Cells, Tables
 from tacit.schema import Bins, Category, Number, Pair, Schema
 from tacit.schema.columns import Column
 from tacit.schema.curves import Curve
-from tacit.schema.cuts import cut_points
+from tacit.schema.cuts import WIDE, cut_points
 from tacit.schema.encodings import column_from_dict
 
 FINE, COARSE, FEW = 32, 4, 8
@@ -42,7 +42,8 @@ def coarse(column: Column, kind: str = "bins") -> Column:
     """A column as it stands in a pair: a number in four slots by its bounds, a category's first values and the rest."""
     if isinstance(column, Number | Curve):
         entries = Number(column.name, column.lower, column.upper, column.missing).to_dict()
-        return column_from_dict(column.name, {**entries, kind: COARSE})
+        spacing = "log" if column.upper - column.lower > WIDE else "even"
+        return column_from_dict(column.name, {**entries, kind: COARSE, "spacing": spacing})
     return Category(column.name, column.values[: FEW - 1])
 
 
