@@ -144,7 +144,7 @@ def resealed(data: dict[str, Any]) -> dict[str, Any]:
 
 FIELDS = (
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
-    "schema", "guarantee", "record_guarantee", "checksum",
+    "schema", "slots", "guarantee", "record_guarantee", "checksum",
 )  # fmt: skip
 
 

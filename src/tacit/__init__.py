@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tacit import protocol as protocol
     from tacit import published as published
     from tacit.checks import PrivacyError as PrivacyError
+    from tacit.estimators.additive import *  # noqa: F403
     from tacit.estimators.classification import *  # noqa: F403
     from tacit.estimators.regression import *  # noqa: F403
     from tacit.files import load as load

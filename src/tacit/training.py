@@ -22,7 +22,7 @@ from tacit.privacy.calibrate import fits
 from tacit.privacy.events import Gaussian
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
-from tacit.privacy.theorems import AFTER_COUNTS, RECORD, THEOREMS
+from tacit.privacy.theorems import COUNTED, RECORD, THEOREMS, after_counts
 from tacit.types import Budget, Calibration, Facts, Solution, Status
 
 
@@ -73,7 +73,7 @@ def calibrate(
     if budget.spent and calibration == "paper":
         refuse("A paper's noise is set for a fit that released nothing before. Use calibration='proven'.")
     plan: Plan = mechanism.calibrate(budget, facts, plain_numbers(regularization), calibration)
-    if budget.spent and not fits(plan.events, budget):
+    if budget.spent and not (plan.theorem in COUNTED and fits(plan.events, budget)):
         refuse("This method does not count what was released before it. Use another method.")
     return plan
 
@@ -97,7 +97,7 @@ def state(
     """
     budget = plain_numbers(budget)
     events = (*budget.spent, *plan.events)
-    theorem = AFTER_COUNTS if budget.spent else plan.theorem if events else "none"
+    theorem = after_counts(plan.theorem) if budget.spent else plan.theorem if events else "none"
     guarantee = Guarantee(
         epsilon=budget.epsilon, delta=budget.delta, adjacency=budget.adjacency, status=_status(plan, budget, method),
         method=method, theorem=theorem, records=records, events=events,

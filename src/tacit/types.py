@@ -6,7 +6,7 @@ Nothing here computes on records. ``epsilon`` and ``delta`` mean privacy and not
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -175,14 +175,33 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How far a run's noise alone moves its weights, as far as public and released numbers tell.
+
+    Weights move by ``basis @ u`` with independent coordinates u of these ``variances``; no basis is the identity. Every
+    output of a model moves by itself, and as far. ``masses`` are released sums of the design's columns over all rows.
+    """
+
+    variances: Array
+    basis: Array | None = None
+    masses: Array | None = None
+
+    def of(self, combinations: Array) -> Array:
+        """The variances of linear combinations of one output's weights, one a row."""
+        parts = combinations if self.basis is None else combinations @ self.basis
+        return np.asarray(parts**2 @ self.variances)
+
+
+@dataclass(frozen=True)
 class Solution:
     """What a solver or a plan gives: the point, a certified bound on the gradient norm there, and the steps taken.
 
     ``extras`` is whatever else the run produced, by name: an estimator shows each as an attribute with a trailing
-    underscore.
+    underscore. ``spread`` works out how noisy the point is, when it is called; None where nobody knows.
     """
 
     weights: Array
     gap: float = math.inf
     steps: int = 0
     extras: Mapping[str, object] = field(default_factory=dict)
+    spread: Callable[[], Spread | None] | None = None

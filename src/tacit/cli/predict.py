@@ -13,7 +13,6 @@ from tacit.checks import check
 from tacit.cli.console import add_progress_option, check_place, progress, warn_unreadable
 from tacit.data import tables
 from tacit.schema import Schema
-from tacit.types import Array
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     with progress(options.progress) as say:
         say(f"Reading {options.data}")
         table, rows = _rows(options.data, model, schema, kept)
-        say(f"Predicting {len(rows):,} records")
+        say(f"Predicting {len(next(iter(table.values()))):,} records")
         unknown = [name for name in kept if name not in table]
         check(not unknown, f"The table lacks the columns {unknown} of --keep.")
         header = [*kept, "prediction"]
@@ -60,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(path: str, model: Any, schema: Schema | None, kept: list[str]) -> tuple[tables.Table, Array]:
+def _rows(path: str, model: Any, schema: Schema | None, kept: list[str]) -> tuple[tables.Table, Any]:
     """The table with the columns that the model needs, and its rows as the model takes them."""
     if schema is not None:
         table = tables.read_table(path, [*schema.names, *kept])
         warn_unreadable(schema.check_readable(table))
-        return table, schema.encode(table, model.clip)
+        return table, table if hasattr(model, "schema_") else schema.encode(table, model.clip)
     names: list[str] = list(vars(model).get("feature_names_in_", ()))
     check(
         names,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,7 +21,7 @@ from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
 from tacit.training import Prepared, clipped_rows, prepare, train
-from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition
+from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition, Solution
 
 INTERCEPT = 0.5
 """The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
@@ -54,6 +54,14 @@ def budget_of(epsilon: Any, delta: Any, adjacency: Adjacency, records: int) -> B
     return Budget(check_real("epsilon", epsilon), chosen, adjacency)
 
 
+class Begun(NamedTuple):
+    """A fit that has begun: what it may spend and has spent, where its noise comes from, and what it assumes so far."""
+
+    budget: Budget
+    source: Source
+    assumptions: tuple[str, ...] = ()
+
+
 @dataclass(eq=False, repr=False)
 class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     """Settings, validation, the run, the linear predictor."""
@@ -72,8 +80,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     settings: ClassVar[tuple[str, ...]] = ()
     """Fitted numbers that were chosen from public facts, and that predictions need; model files hold them."""
 
-    def _train(self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...]) -> None:
-        """Choose, prepare, spend, run, build: the whole fit, once the records are numbers."""
+    def _begin(self, records: int) -> Begun:
+        """What the fit may spend, and where its noise comes from; wrong settings end it here."""
         check(
             self.calibration in ("proven", "paper"),
             f"Expected calibration={self.calibration!r} to be 'proven' or 'paper'.",
@@ -81,8 +89,15 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         if self.regularization is not None:
             given = check_real("regularization", self.regularization)
             check(0 <= given < math.inf, f"Expected regularization={given} >= 0 and finite.")
-        budget = budget_of(self.epsilon, self.delta, self.adjacency, len(targets))
-        clip, source = check_positive("clip", self.clip), source_from(self.random_state)
+        check_positive("clip", self.clip)
+        return Begun(budget_of(self.epsilon, self.delta, self.adjacency, records), source_from(self.random_state))
+
+    def _train(
+        self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...], begun: Begun | None
+    ) -> None:
+        """Choose, prepare, spend, run, build: the whole fit, once the records are numbers."""
+        budget, source, earlier = begun or self._begin(len(targets))
+        clip = float(self.clip)
         records = Records.build(X, targets, clip, INTERCEPT * clip if self.fit_intercept else 0.0)
         problem = Problem(records, plain_numbers(loss), outputs)
         # A whitened copy of sparse rows would be dense: it is made where it is asked for, and not by rule.
@@ -90,13 +105,21 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         chosen = choose_method(self.method, budget, problem.facts, self.calibration, unasked)
         problem = replace(problem, loss=self._tuned(problem, chosen))
         prepared = prepare(
-            problem.facts, chosen, seeded=source.seeded, regularization=self.regularization,
-            calibration=self.calibration, assumptions=(clipped_rows(problem.facts), *assumptions),
+            problem.facts, chosen, seeded=source.seeded, regularization=self._regularization(problem, chosen),
+            calibration=self.calibration, assumptions=(clipped_rows(problem.facts), *earlier, *assumptions),
         )  # fmt: skip
         solution = train(prepared, problem, source, self._spend)
+        self._keep(solution)
+        self.build(solution.weights, X.shape[1], records.design.intercept, prepared)
+
+    def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
+        """Lambda of the mean objective, or None: chosen with the noise."""
+        return self.regularization
+
+    def _keep(self, solution: Solution) -> None:
+        """What the run gave beside the weights."""
         extras = {f"{extra}_": value for extra, value in solution.extras.items()}
         self.__dict__.update(extras, **({"_extras": tuple(extras)} if extras else {}))
-        self.build(solution.weights, X.shape[1], records.design.intercept, prepared)
 
     def check_settings(self) -> None:
         """Raise where what predictions need, of a model that was read from a file, is not what a fit would have."""
@@ -132,9 +155,12 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
 
         Otherwise the old coefficients would stand beside the new guarantee.
         """
+        self._forget()
+        return self._validated(X, y)
+
+    def _forget(self) -> None:
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
-        return self._validated(X, y)
 
     def _validated(self, X: Any, *y: Any) -> Any:
         """Canonical rows, and y, after scikit-learn's checks of names, sizes and finite numbers.

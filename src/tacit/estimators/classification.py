@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.checks import check
 from tacit.data.canonical import check_labels
-from tacit.estimators.base import PrivateLinear
+from tacit.estimators.base import Begun, PrivateLinear
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
 from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem
@@ -39,9 +39,13 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist."""
+        return self._fit(X, y, self.classes)
+
+    def _fit(self, X: Any, y: Any, classes: Any, begun: Begun | None = None) -> Self:
+        """The fit to these classes, or to the labels in y, as far as it has not begun."""
         X, y = self._records(X, y)
         check_classification_targets(y)
-        self.classes_, codes, note = _label_codes(y, self.classes)
+        self.classes_, codes, note = label_codes(y, classes)
         count = len(self.classes_)
         loss = self._loss(count)
         if count == 2:
@@ -50,7 +54,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
             targets, outputs = codes.astype(np.float64), count
         else:
             targets, outputs = np.where(codes[:, None] == np.arange(count), 1.0, -1.0), count
-        self._train(X, targets, loss, outputs, note)
+        self._train(X, targets, loss, outputs, note, begun)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -65,7 +69,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         return np.asarray(self.classes_[picked])
 
 
-def _label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedinteger[Any]], tuple[str, ...]]:
+def label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedinteger[Any]], tuple[str, ...]]:
     """Class numbers, in as few bytes as hold them, and what has to be assumed about the label set."""
     check_labels(y)
     known = np.unique(np.asarray(y if classes is None else classes))

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from tacit.checks import check, check_positive, check_range, check_real
-from tacit.estimators.base import PrivateLinear
+from tacit.estimators.base import Begun, PrivateLinear
 from tacit.linear.losses import Pinball, PoissonLoss, Squared
 from tacit.types import Array, Loss
 
@@ -22,7 +22,7 @@ _UNBOUNDED = (
 )
 
 
-def _numbers(y: Any) -> Array:
+def target_numbers(y: Any) -> Array:
     """Targets as float64; a sentence that quotes none of them where they are not finite numbers."""
     try:
         targets = np.asarray(y, dtype=np.float64)
@@ -76,13 +76,18 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         low, high = self._range()
         if self.target_bound is None:
             warnings.warn(_UNBOUNDED.format(low=low, high=high, bound=self._bound_words), stacklevel=2)
+        return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any, begun: Begun | None = None) -> Self:
+        """The fit, as far as it has not begun."""
+        low, high = self._range()
         (origin, unit), loss = self._units(), self._loss()
         X, y = self._records(X, y)
-        targets = np.clip(_numbers(y), low, high)
+        targets = np.clip(target_numbers(y), low, high)
         targets -= origin
         targets /= unit
         np.clip(targets, *loss.targets, out=targets)  # the origin was rounded
-        self._train(X, targets, loss, 1, (f"targets clipped to [{low:g}, {high:g}]",))
+        self._train(X, targets, loss, 1, (f"targets clipped to [{low:g}, {high:g}]",), begun)
         return self
 
     def _unscaled(self, coefficients: Array, offset: Array) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ import dataclasses
 import json
 import math
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -17,22 +17,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit import estimators
 from tacit.checks import PrivacyError, check, refuse
+from tacit.estimators.additive import Additive
 from tacit.estimators.base import PrivateLinear
+from tacit.estimators.terms import parts_of
 from tacit.privacy.events import is_amount, is_probability
 from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.theorems import OWNER, RECORD
 from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
 from tacit.schema import Schema
 
+_UNWRITTEN = {"random_state", "schema"}
+"""Parameters that no file holds: the seed, and a schema before curves and pairs: the file has that of the model."""
+_SLOTS = ("slot_weights_", "slot_errors_")
 FORMAT = "tacit-model"
 VERSION = 3
 
-ESTIMATORS: dict[str, type[PrivateLinear]] = {name: getattr(estimators, name) for name in estimators.__all__}
+ESTIMATORS: dict[str, type[PrivateLinear]] = {
+    name: kind for name in estimators.__all__ if issubclass(kind := getattr(estimators, name), PrivateLinear)
+}
 _FIELDS = {
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
-    "schema", "guarantee", "record_guarantee", "checksum",
+    "schema", "slots", "guarantee", "record_guarantee", "checksum",
 }  # fmt: skip
-_SINCE = {"record_guarantee": 2}
+_SINCE = {"record_guarantee": 2, "slots": 3}
 """Fields that files of earlier versions do not have."""
 
 
@@ -41,10 +48,13 @@ def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -
     name = type(model).__name__
     check(ESTIMATORS.get(name) is type(model), f"Expected one of {', '.join(ESTIMATORS)} to save.")
     check_is_fitted(model, "coef_")
+    if isinstance(model, Additive):
+        check(schema in (None, model.schema_), "An additive model is saved with the schema that it was trained with.")
+        schema = model.schema_
     if schema is not None:
         check(schema.width == model.n_features_in_, "This schema does not encode the columns that the model has.")
     names = vars(model).get("feature_names_in_")
-    parameters = {key: _plain(value) for key, value in model.get_params(deep=False).items() if key != "random_state"}
+    parameters = {key: _plain(value) for key, value in model.get_params(deep=False).items() if key not in _UNWRITTEN}
     if not isinstance(parameters["method"], str):
         parameters["method"] = "auto"
     content = {
@@ -59,6 +69,7 @@ def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -
         "features": int(model.n_features_in_),
         "names": None if names is None else [str(column) for column in names],
         "schema": None if schema is None else schema.to_dict(),
+        "slots": {key: _plain(getattr(model, key)) for key in _SLOTS} if isinstance(model, Additive) else None,
         "guarantee": model.guarantee_.to_dict(),
         "record_guarantee": None,
     }
@@ -104,6 +115,11 @@ def _build(content: Mapping[str, Any]) -> tuple[PrivateLinear, Schema | None]:
     features = content["features"]
     need(type(features) is int and features >= 1, "Its number of features is not a whole number >= 1.")
     model = kind(**_parameters(kind, content["parameters"], guarantee, content["version"]))
+    schema = None if content["schema"] is None else Schema.from_dict(content["schema"])
+    need(schema is None or schema.width == features, "Its schema does not encode the columns that the model has.")
+    need(isinstance(model, Additive) or content.get("slots") is None, "Only additive models have slots.")
+    if isinstance(model, Additive):
+        _fill_slots(model, schema, content["slots"])
     settings = content["settings"]
     need(set(settings) == set(kind.settings), "Its settings are not those of its estimator.")
     for key, value in settings.items():
@@ -132,9 +148,23 @@ def _build(content: Mapping[str, Any]) -> tuple[PrivateLinear, Schema | None]:
         need(isinstance(names, list) and all(isinstance(name, str) for name in names), "Its names are not texts.")
         need(len(names) == features, "It does not have one name a feature.")
         model.feature_names_in_ = np.asarray(names, dtype=object)
-    schema = None if content["schema"] is None else Schema.from_dict(content["schema"])
-    need(schema is None or schema.width == features, "Its schema does not encode the columns that the model has.")
     return model, schema
+
+
+def _fill_slots(model: Additive, schema: Schema | None, slots: Any) -> None:
+    """What an additive model knows of its slots, beside their coefficients: how they are centred, and how noisy."""
+    if schema is None or not schema.boxed:
+        refuse("This model file is malformed. An additive model needs the schema that it was trained with.")
+    need(isinstance(slots, dict) and set(slots) == set(_SLOTS), "Its slots do not have the fields that they need.")
+    parts, errors = floats(slots["slot_weights_"]), slots["slot_errors_"]
+    noisy = None if errors is None else floats(errors)
+    need(parts.shape == (schema.width,) and (parts >= 0).all(), "Its slots are not centred by parts of their mass.")
+    sums = [float(parts[at].sum()) for _, at in parts_of(schema)]
+    need(np.allclose(sums, 1.0, rtol=0, atol=1e-9), "Its slots are not centred by parts that add up to 1.")
+    right = noisy is None or (noisy.shape == (schema.width,) and (noisy >= 0).all())
+    need(right, "The noise of its slots is not a number >= 0 for each.")
+    model.schema = model.schema_ = schema
+    model.slot_weights_, model.slot_errors_ = parts, noisy
 
 
 def guarantees(data: object) -> tuple[Guarantee, ...]:
@@ -172,20 +202,34 @@ def _fits(value: Any, hint: Any) -> bool:
     return type(value) is hint or (hint is type(None) and value is None)
 
 
+def _is_pairs(value: Any) -> bool:
+    """Whether this is a number of pairs, or a list of pairs of names."""
+    if isinstance(value, list):
+        return all(isinstance(pair, list) and len(pair) == 2 and {*map(type, pair)} == {str} for pair in value)
+    return type(value) is int and value >= 0
+
+
+_READ: dict[str, Callable[[Any], bool]] = {
+    "classes": lambda value: value is None or labels(value).size > 1,
+    "pairs": _is_pairs,
+}
+"""Settings whose type does not say what they may be."""
+
+
 def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, version: int) -> dict[str, Any]:
     """The estimator's parameters, each of the type that it needs and none that contradicts the guarantee."""
-    expected = set(kind().get_params(deep=False)) - {"random_state"}
+    expected = set(kind().get_params(deep=False)) - _UNWRITTEN
     if isinstance(written, dict) and version < 3:
         need("precondition" not in written, "Its parameters are not those of a file of its version.")
         written = {"precondition": False, **written}
     need(isinstance(written, dict) and set(written) == expected, "Its parameters are not those of its estimator.")
     hints = get_type_hints(kind)
     for key, value in written.items():
-        declared = value is None or labels(value).size > 1 if key == "classes" else _fits(value, hints[key])
+        declared = _READ[key](value) if key in _READ else _fits(value, hints[key])
         declared = declared or (key == "epsilon" and value == "inf")
         declared = declared and (key != "delta" or value is None or is_probability(value))
         need(declared, f"Its parameter {key} does not have a value that the estimator takes.")
-    parameters = {key: math.inf if value == "inf" else value for key, value in written.items()}
+    parameters: dict[str, Any] = {key: math.inf if value == "inf" else value for key, value in written.items()}
     for key in ("epsilon", "adjacency", "calibration"):
         need(parameters[key] == getattr(guarantee, key), f"Its {key} is not the one that the guarantee states.")
     # A pure method, and no other, turns delta into 0; 'auto' leaves the choice of a method to public facts.
@@ -195,6 +239,9 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
     named = parameters["method"]
     stated = f"whitened-{named}" if parameters["precondition"] not in ("auto", False) else named
     need(guarantee.method in (named, stated) or named == "auto", "Its method is not the one that the guarantee states.")
+    pairs = parameters.get("pairs")
+    if isinstance(pairs, list):
+        parameters["pairs"] = tuple((one, other) for one, other in pairs)
     if "target_bound" in parameters and isinstance(parameters["target_bound"], list):
         parameters["target_bound"] = tuple(parameters["target_bound"])
     return parameters

@@ -42,6 +42,13 @@ class Plan(ABC):
     def run(self, problem: Any, source: Source) -> Solution:
         """Train on the records (a :class:`~tacit.linear.problem.Problem`; networks have their own)."""
 
+    def variances(self, curvature: Array) -> Array | None:
+        """Of the noise in the weights, in coordinates in which the sum of losses has this curvature.
+
+        None where it is not known. From public numbers alone.
+        """
+        return None
+
     def at_once(self, problem: Any) -> int:
         """How many predictions :meth:`run_many` is best made to hold at once; 0 where it runs one after the other."""
         return 0

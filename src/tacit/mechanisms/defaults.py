@@ -143,6 +143,27 @@ def precision(budget: Budget, facts: Facts) -> float:
     return signal(budget, facts.records, facts.features**2 * facts.models)
 
 
+SURVEY, CONTEST = 0.06, 0.1
+"""The parts of mu^2 that counts may cost: those by which numbers are cut, and those by which pairs are chosen."""
+
+
+def slots(budget: Budget, records: int, columns: int) -> int:
+    """How many slots an additive model gives to each number: more, the clearer the signal; 4 to 24.
+
+    A curve of k slots is off by about 1/k^2 of its bend, and its noise grows with the root of k.
+    """
+    return max(4, min(24, round(6 * math.pow(signal(budget, records, 10 * columns) / 100.0, 0.25))))
+
+
+def additive_strength(budget: Budget, facts: Facts) -> float:
+    """Lambda for the curves of an additive model, by objective perturbation: never below R^2/2.
+
+    Columns that say the same (a degree, and its years) have curves that only their sum holds in place; each by itself
+    moves by the noise over Lambda. At a large epsilon the rule for scores alone would let them drift by tens of units.
+    """
+    return max(objective_strength(budget, facts, "gaussian"), 0.5 * facts.radius**2)
+
+
 def regression_clip(budget: Budget, facts: Facts) -> float:
     r"""The clip for the squared loss: 0.03 of R B, R the radius and B the targets' half range, more where M is large.
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
@@ -17,7 +20,7 @@ from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sample
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event
 from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack
-from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Spread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +39,28 @@ class GradientPlan(Plan):
     def run(self, problem: Problem, source: Source) -> Solution:
         """Clip, sum, noise, divide by a public number (never by an observed count); then smooth, moments and step."""
         batches = self.sampler.batches(problem.records.count, self.descent.steps, source)
-        return self._descend(problem, batches, source)
+        solution = self._descend(problem, batches, source)
+        return replace(solution, spread=partial(self._spread, len(solution.weights)))
+
+    def _spread(self, size: int) -> Spread | None:
+        """As if nothing were curved: curvature only shrinks what noise does."""
+        variances = self.variances(np.zeros(1))
+        return None if variances is None else Spread(np.repeat(variances, size))
+
+    def variances(self, curvature: Array) -> Array | None:
+        """The answers of the same descent, on a quadratic, to one unit of noise in each step, squared and added up."""
+        free = math.isinf(self.descent.radius) and not self.smoothing and self.descent.optimizer == "sgd"
+        if self.noise != "gaussian" or not free:
+            return None
+        steps, decay = iter(range(self.descent.steps)), curvature / self.divisor + self.decay
+
+        def gradient(answers: Array) -> Array:
+            slopes = answers * decay
+            slopes[next(steps)] += 1.0
+            return slopes
+
+        answers = self.descent.run(gradient, np.zeros((self.descent.steps, len(curvature)))).weights
+        return np.asarray((answers**2).sum(axis=0) * (self.scale / self.divisor) ** 2)
 
     def at_once(self, problem: Problem) -> int:
         """All runs, unless something ties them together, as joint noise and a projection of the weights would."""

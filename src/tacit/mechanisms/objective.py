@@ -16,6 +16,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from tacit.checks import refuse
 from tacit.linear.problem import Problem
 from tacit.linear.solvers.certain import check_certifiable, solve_columns, solver_slack
@@ -54,6 +56,12 @@ class ObjectivePlan(Plan):
         linear = self.scale * unit(source, (problem.records.features, problem.outputs))
         weights = certified(replace(full, linear=linear), TOLERANCE * self.scale, self.slack)
         return Solution(add(weights, self.polish_scale, source))
+
+    def variances(self, curvature: Array) -> Array | None:
+        """The linear term B moves the minimum by ``-(H + Lambda)^-1 B``, to first order."""
+        if self.noise != "gaussian":
+            return None
+        return np.asarray((self.scale / (curvature + self.strength)) ** 2 + self.polish_scale**2)
 
     def at_once(self, problem: Problem) -> int:
         """All runs, as independent models of one problem, where a run is one scalar model with noise."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,8 @@ import numpy as np
 from tacit.checks import check, check_count
 from tacit.data.canonical import thin
 from tacit.data.rows import Design
+from tacit.linear.expected import expected_curvature
+from tacit.linear.losses import Logistic
 from tacit.linear.problem import Problem, Records, hessian_slack
 from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Method, Plan
@@ -35,10 +38,13 @@ from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.samplers import Poisson
 from tacit.privacy.events import Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
-from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Spread
 
 WIDEST = 5000
 """The most columns: the release has d (d + 1)/2 numbers, and their eigenvalues take d^3 operations."""
+WIDER = 1.4
+"""What the inner noise's spread is multiplied by: the map is noisy too, and scores are more curved here than there.
+Measured on refits of one table (docs page "Additive models")."""
 BITS = 26
 """Of rows and of the map: products of both, added up, are below ``(2**26 + sqrt(d)/2)**2`` steps, so below 2**53."""
 SINGLE = (1e-20, 1e20)
@@ -131,10 +137,29 @@ class WhitenedPlan(Plan):
         if not self.scale:
             return self.inner.run(problem, source)
         exact = second_moment(problem, self.runs)
-        noisy = square(add_gaussian(flat(exact), self.scale, source), len(exact))
-        even = whitening(noisy, self.floor, self.energy)
+        second = square(add_gaussian(flat(exact), self.scale, source), len(exact))
+        even = whitening(second, self.floor, self.energy)
         solution = self.inner.run(mapped(problem, even, self.runs), source)
-        return replace(solution, weights=unmapped(solution.weights, even, self.runs))
+        spread = partial(self._spread, problem.facts, second, even, solution.weights[:, 0])
+        return replace(solution, weights=unmapped(solution.weights, even, self.runs), spread=spread)
+
+    def _spread(self, facts: Facts, second: Array, even: Array, weights: Array) -> Spread | None:
+        """The inner noise, in coordinates in which the released second moment is diagonal; for the logistic loss.
+
+        The Hessian is about kappa times that moment, with kappa the mean curvature of scores that have the mean and the
+        variance which the weights and the moment give them. Rows are at most R long, so the moment's trace is at most
+        n R^2: mapped rows that are longer were cut.
+        """
+        if not isinstance(facts.loss, Logistic) or facts.outputs > 1 or self.runs > 1:
+            return None
+        masses = second[:, -1] / facts.constant if facts.intercept else None
+        moments = np.maximum(np.einsum("ij,ij->j", even, second @ even), 0.0)
+        moments *= min(1.0, facts.records * facts.radius**2 / max(float(moments.sum()), 1e-300))
+        mean = 0.0 if masses is None else float(masses @ even @ weights) / facts.records
+        variance = float(moments @ weights**2) / facts.records - mean**2
+        kappa = expected_curvature(facts.loss, mean, math.sqrt(max(variance, 0.0)))
+        variances = self.inner.variances(kappa * moments)
+        return None if variances is None else Spread(WIDER**2 * variances, even, masses)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,271 @@
+"""Additive models: one curve a column, trained privately, on tables whose bounds are declared.
+
+Each number becomes bins or hat functions, each category its slots, pairs of columns their products; a linear model of
+these is the sum of one curve a column (Hastie and Tibshirani 1986). The encoding is linear in the slots and scaled by
+one public constant, so the terms add up to the score, and not nearly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.checks import check, refuse
+from tacit.data.canonical import column
+from tacit.data.cells import columns_of
+from tacit.estimators import terms
+from tacit.estimators.base import Begun, PrivateLinear
+from tacit.estimators.choosing import interaction, recut, strongest
+from tacit.estimators.classification import LogisticRegression, label_codes
+from tacit.estimators.regression import LinearRegression, target_numbers
+from tacit.estimators.survey import ANSWERS, Survey, asked_pairs, with_pairs
+from tacit.estimators.terms import Term
+from tacit.linear.problem import Problem
+from tacit.mechanisms import Chosen, defaults
+from tacit.mechanisms.counts import Cells, calibrate_counts
+from tacit.privacy import accounting
+from tacit.privacy.theorems import COUNTED, THEOREMS
+from tacit.schema import Schema
+from tacit.training import state, train
+from tacit.types import Array, Solution
+
+__all__ = ["AdditiveClassifier", "AdditiveRegressor", "Term"]
+
+CUTS = ("auto", "even", "log", "round", "private")
+QUARTERS = 4
+_NO_SCHEMA = (
+    "An additive model needs schema=: a tacit.Schema, a dict or a file that declares bounds of numbers and values of "
+    "categories. They are public facts, and are never taken from the records."
+)
+
+
+@dataclass(eq=False, repr=False)
+class Additive(PrivateLinear):
+    """What both additive models share: tables in, a survey where one is asked for, terms out."""
+
+    _: KW_ONLY
+    schema: Any = None
+    kind: Literal["knots", "bins"] = "knots"
+    slots: int | None = None
+    cuts: Literal["auto", "even", "log", "round", "private"] = "auto"
+    pairs: Any = ()
+    fitted: ClassVar[tuple[str, ...]] = ("schema_", "slot_weights_", "slot_errors_")
+
+    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun) -> Self:
+        """Train on encoded rows; ``declared``: targets are those that the schema declares."""
+        raise NotImplementedError
+
+    def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
+        """Each record's cell of the target, and how many there are."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train privately on a table: a data frame, or a dict of columns. Without y the schema names the target."""
+        declared = self.declared()
+        table = _table(X, declared)
+        targets = declared.encode_target(table) if y is None else column(y)
+        cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))
+        records = len(cells[declared.names[0]])
+        check(records >= 1, "Expected a table with at least one row.")
+        check(len(targets) == records, "Expected as many targets as the table has rows.")
+        self._forget()
+        for name in self.fitted:
+            self.__dict__.pop(name, None)
+        begun = self._begin(records)
+        self.schema_, begun = self._expanded(declared, cells, targets, y is None, begun)
+        return self._finish(self.schema_.encode(table, float(self.clip)), targets, y is None, begun)
+
+    def declared(self) -> Schema:
+        """The schema as it was declared."""
+        if isinstance(self.schema, Schema):
+            return self.schema
+        if isinstance(self.schema, Mapping):
+            return Schema.from_dict(self.schema)
+        if isinstance(self.schema, str | Path):
+            return Schema.load(self.schema)
+        raise ValueError(_NO_SCHEMA)
+
+    def _expanded(
+        self, declared: Schema, cells: Mapping[str, NDArray[Any]], targets: Any, own: bool, begun: Begun
+    ) -> tuple[Schema, Begun]:
+        """The schema with curves and pairs: by public facts, and by a survey where one is asked for.
+
+        Rows are scaled by one constant, so that the terms add up to the score.
+        """
+        check(self.cuts in CUTS, f"Expected cuts={self.cuts!r} to be one of {', '.join(CUTS)}.")
+        private = self.cuts == "private"
+        wanted, named = asked_pairs(declared, self.pairs)
+        count = defaults.slots(begun.budget, len(targets), len(declared.columns)) if self.slots is None else self.slots
+        schema = replace(declared.additive(count, self.kind, "auto" if private else self.cuts), layout="box")
+        codes, answers = self._answers(targets, own) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
+        survey = Survey.of(declared, cuts=private, contest=wanted > 0, answers=answers)
+        most = len(survey.rivals)
+        check(wanted <= most, f"Expected pairs={wanted} to be at most {most}, the number of pairs that there are.")
+        if not survey.sizes:
+            return with_pairs(schema, named, self.kind), begun
+        counts, deviations, begun = self._surveyed(survey, survey.cells(cells, declared.missing, codes), begun)
+        numbers = len(survey.grids)
+        schema = recut(schema, survey.grids, counts[:numbers])
+        scores = [
+            interaction(table.reshape(shape), deviation)
+            for table, shape, deviation in zip(counts[numbers:], survey.shapes, deviations[numbers:], strict=True)
+        ]
+        chosen = tuple(survey.rivals[place] for place in strongest(scores, wanted))
+        return with_pairs(schema, (*named, *chosen), self.kind), begun
+
+    def _surveyed(self, survey: Survey, cells: list[Cells], begun: Begun) -> tuple[list[Array], list[float], Begun]:
+        """State, spend, release the counts; what is trained afterwards is priced together with them."""
+        budget, source, words = begun
+        allowed = [method for name in COUNTED for method in THEOREMS[name].methods]
+        method = self.method if isinstance(self.method, str) else type(self.method).__name__
+        if self.calibration == "paper" or method not in ("auto", *allowed):
+            refuse(
+                "A survey of counts goes with calibration='proven' and the methods auto, "
+                f"{', '.join(allowed)}. Use one of these, or cuts that are public and pairs that are named."
+            )
+        tables = survey.tables()
+        share = defaults.SURVEY * bool(survey.grids) + defaults.CONTEST * bool(survey.rivals)
+        plan = calibrate_counts(tables, budget, share)
+        price = accounting.epsilon(plan.events, budget.delta, budget.adjacency) if plan.events else math.inf
+        own = replace(budget, epsilon=max(price, 1e-9 * min(budget.epsilon, 1.0)))
+        prepared = state(plan, len(cells[0]), own, method="counts", seeded=source.seeded)
+        released = train(prepared, tables.count(cells), source, self._spend).weights
+        deviations = [plan.scale / weight for weight in tables.weights]
+        begun = Begun(replace(budget, spent=plan.events), source, (*words, *plan.assumptions))
+        return tables.counts(released), deviations, begun
+
+    def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
+        if self.regularization is not None or chosen.name not in ("objective", "whitened-objective"):
+            return self.regularization
+        return defaults.additive_strength(chosen.budget, problem.facts) / problem.facts.records
+
+    def _keep(self, solution: Solution) -> None:
+        super()._keep(solution)
+        spread = None if solution.spread is None else solution.spread()
+        self.slot_weights_ = terms.centring(self.schema_, None if spread is None else spread.masses)
+        self.slot_errors_ = terms.deviations(
+            self.schema_, self.slot_weights_, spread, self._slot, len(solution.weights)
+        )
+
+    @property
+    def _slot(self) -> float:
+        """The entry of a filled slot in an encoded row."""
+        return float(self.clip) / self.schema_.radius
+
+    def _unit(self) -> float:
+        """What one unit of a design score is in the units of the model's scores."""
+        return 1.0
+
+    @property
+    def terms_(self) -> tuple[Term, ...]:
+        """Each column's curve, then those of pairs: what they add to the score, with the interval of the noise."""
+        check_is_fitted(self, "coef_")
+        values = self._slot * np.atleast_2d(self.coef_)
+        errors = None if self.slot_errors_ is None else self._unit() * self.slot_errors_
+        classes = self.classes_ if len(values) > 1 else None
+        return terms.terms_of(self.schema_, values, self.slot_weights_, errors, classes)
+
+    @property
+    def offset_(self) -> Any:
+        """The score of a record all of whose terms are 0: one number, or one a class where there are several."""
+        check_is_fitted(self, "coef_")
+        values = self._slot * np.atleast_2d(self.coef_)
+        offsets = np.atleast_1d(self.intercept_) + values @ self.slot_weights_
+        return float(offsets[0]) if len(offsets) == 1 else offsets
+
+    def plot_terms(self) -> Any:
+        """A matplotlib figure with a small picture a term; needs ``pip install 'tacit[plot]'``."""
+        from tacit.estimators.drawing import draw_terms  # matplotlib is an extra
+
+        return draw_terms(self.terms_)
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self, "coef_")
+        return super()._scores(self.schema_.encode(_table(X, self.schema_), float(self.clip)))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """As scikit-learn's; without y, on the target that the schema names."""
+        check_is_fitted(self, "coef_")
+        targets = self.schema_.encode_target(X) if y is None else y
+        return float(super().score(X, targets, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _table(X: Any, schema: Schema) -> Any:
+    """A table as it is; an array of as many columns as the schema has, by their names in order."""
+    if not isinstance(X, np.ndarray):
+        return X
+    names = schema.names
+    check(
+        X.ndim == 2 and X.shape[1] == len(names),
+        f"An array has no names of columns: expected one with {len(names)} columns, in the schema's order, or a table.",
+    )
+    return dict(zip(names, X.T, strict=True))
+
+
+@dataclass(eq=False, repr=False)
+class AdditiveClassifier(Additive, LogisticRegression):
+    """Differentially private additive logistic regression, on tables, for two or more classes.
+
+    ``schema``: a :class:`~tacit.Schema`, a dict or a file: bounds of numbers, values of categories, and the target's
+    classes where it names one. ``kind``: 'knots' (curves are broken lines) or 'bins' (steps). ``slots``: of each number
+    (None: by a rule, from n, epsilon and the number of columns). ``cuts``: where numbers are cut: 'auto', 'even', 'log'
+    or 'round' by their bounds alone, or 'private': by noisy counts, which cost a part of the budget. ``pairs``: pairs
+    of names, or how many pairs to choose by noisy counts. Other parameters as in :class:`LogisticRegression`.
+
+    Fitted, beside what that has: ``schema_``, with the curves and pairs that were used; ``terms_``; ``offset_``.
+    """
+
+    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun) -> Self:
+        return self._fit(rows, targets, self._classes(declared), begun)
+
+    def _classes(self, declared: bool) -> Any:
+        target = self.declared().target
+        own = None if target is None or not declared else target.classes
+        return self.classes if self.classes is not None or own is None else list(own)
+
+    def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
+        check_classification_targets(targets)
+        known, codes, _ = label_codes(targets, self._classes(declared))
+        answers = min(len(known), ANSWERS)
+        return np.minimum(codes, answers - 1).astype(np.intp), answers
+
+
+@dataclass(eq=False, repr=False)
+class AdditiveRegressor(Additive, LinearRegression):
+    """Differentially private additive regression, on tables.
+
+    Parameters as in :class:`AdditiveClassifier`, and ``target_bound`` as in :class:`LinearRegression`: by default the
+    bounds of the schema's target.
+    """
+
+    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun) -> Self:
+        return self._fit(rows, targets, begun)
+
+    def _range(self) -> tuple[float, float]:
+        if self.target_bound is not None:
+            return super()._range()
+        target = (vars(self).get("schema_") or self.declared()).target
+        if target is None or target.lower is None or target.upper is None:
+            raise ValueError("Declare the range of the targets: bounds of the schema's target, or target_bound=.")
+        return float(target.lower), float(target.upper)
+
+    def _unit(self) -> float:
+        return self._units()[1]
+
+    def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
+        low, high = self._range()
+        places = (np.clip(target_numbers(targets), low, high) - low) / (high - low)
+        return np.minimum((QUARTERS * places).astype(np.intp), QUARTERS - 1), QUARTERS
