@@ -26,7 +26,7 @@ from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.choosing import interaction, recut, strongest
 from tacit.estimators.classification import LogisticRegression, label_codes
 from tacit.estimators.regression import LinearRegression, target_numbers
-from tacit.estimators.survey import ANSWERS, Survey, asked_pairs, with_pairs
+from tacit.estimators.survey import ANSWERS, Survey, asked_pairs, with_curves, with_pairs
 from tacit.estimators.terms import Term
 from tacit.linear.problem import Problem
 from tacit.mechanisms import Chosen, defaults
@@ -103,8 +103,8 @@ class Additive(PrivateLinear):
         check(self.cuts in CUTS, f"Expected cuts={self.cuts!r} to be one of {', '.join(CUTS)}.")
         private = self.cuts == "private"
         wanted, named = asked_pairs(declared, self.pairs)
-        count = defaults.slots(begun.budget, len(targets), len(declared.columns)) if self.slots is None else self.slots
-        schema = replace(declared.additive(count, self.kind, "auto" if private else self.cuts), layout="box")
+        rule = defaults.slots(begun.budget, len(targets), len(declared.columns))
+        schema = replace(with_curves(declared, self.slots, rule, self.kind, self.cuts), layout="box")
         codes, answers = self._answers(targets, own) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
         survey = Survey.of(declared, cuts=private, contest=wanted > 0, answers=answers)
         most = len(survey.rivals)
@@ -221,9 +221,10 @@ class AdditiveClassifier(Additive, LogisticRegression):
 
     ``schema``: a :class:`~tacit.Schema`, a dict or a file: bounds of numbers, values of categories, and the target's
     classes where it names one. ``kind``: 'knots' (curves are broken lines) or 'bins' (steps). ``slots``: of each number
-    (None: by a rule, from n, epsilon and the number of columns). ``cuts``: where numbers are cut: 'auto', 'even', 'log'
-    or 'round' by their bounds alone, or 'private': by noisy counts, which cost a part of the budget. ``pairs``: pairs
-    of names, or how many pairs to choose by noisy counts. Other parameters as in :class:`LogisticRegression`.
+    (None: by a rule, from n, epsilon and the number of columns). ``cuts``: where numbers are cut: 'even', 'log',
+    'round' or 'auto' (by size where the range is wide, else even) by bounds alone, or 'private': by noisy counts, which
+    cost a part of the budget. ``pairs``: pairs of names, or how many pairs to choose by noisy counts. Other parameters
+    as in :class:`LogisticRegression`.
 
     Fitted, beside what that has: ``schema_``, with the curves and pairs that were used; ``terms_``; ``offset_``.
     """

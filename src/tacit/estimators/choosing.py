@@ -20,8 +20,8 @@ def even_cuts(points: Sequence[float], counts: Array, intervals: int) -> tuple[f
 
     The interval with the largest mass is halved, as nearly as its points allow, until there are as many as asked for; a
     cell that holds most of the mass by itself is then an interval, and the rest is cut as if it were not there. Of
-    points that halve equally well, the one is taken that leaves empty cells to the lighter side. The cumulative counts
-    are made to rise first: halfway between the highest so far and the lowest from there on.
+    points that halve equally well, that one is taken which leaves empty cells to the lighter side. The cumulative
+    counts are made to rise first: halfway between the highest so far and the lowest from there on.
 
     Edges: fewer points than asked for are all taken. Counts of nothing but noise give cuts all the same.
     """

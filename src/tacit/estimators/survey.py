@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,18 @@ def coarse(column: Column, kind: str = "bins") -> Column:
         spacing = "log" if column.upper - column.lower > WIDE else "even"
         return column_from_dict(column.name, {**entries, kind: COARSE, "spacing": spacing})
     return Category(column.name, column.values[: FEW - 1])
+
+
+def with_curves(schema: Schema, slots: int | None, rule: int, kind: Literal["bins", "knots"], cuts: str) -> Schema:
+    """The schema with curves for its numbers: so many slots, or as the rule says, and twice that for wide ranges.
+
+    Wide ones, of amounts that are likely to be skewed, are cut by sizes ('log') and others evenly, unless told.
+    """
+    wide = [c.name for c in schema.columns if isinstance(c, Number) and c.upper - c.lower > WIDE]
+    count = rule if slots is None else slots
+    spacings = ("log", "even") if cuts in ("auto", "private") else (cuts, cuts)
+    sized = dict.fromkeys(wide, 2 * rule if slots is None else slots)
+    return schema.additive(sized, kind, spacings[0]).additive(count, kind, spacings[1])
 
 
 def asked_pairs(schema: Schema, pairs: Any) -> tuple[int, tuple[Couple, ...]]:

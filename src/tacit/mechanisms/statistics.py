@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from tacit.mechanisms.base import Method, Plan
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
-from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site, Solution
+from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site, Solution, Spread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +116,27 @@ class StatisticsPlan(Plan):
         count = float(problem.records.count) if self.adjacency == "replace-one" else max(noisy.count, 1.0)
         if not self.weights.count:
             count = float(problem.records.count)
-        slope, constant = solve(noisy, count, self.scale, self.weights, self.strength)
+        solved = solve(noisy, count, self.scale, self.weights, self.strength)
         bound, records = problem.loss.lipschitz / 2, problem.records
-        weights = bound * slope / records.design.clip
+        unit, basis = bound / records.design.clip, solved.directions
+        weights = unit * solved.slope
         if records.design.intercept:
-            weights = np.append(weights, bound * constant / records.design.intercept)
-        return Solution(weights[:, None])
+            weights = np.append(weights, bound * solved.constant / records.design.intercept)
+            basis = np.vstack([basis, np.zeros(d)])
+        masses = records.design.clip * noisy.mean if self.weights.mean else None
+        return Solution(weights[:, None], spread=partial(Spread, unit**2 * solved.variances, basis, masses))
 
 
-def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: float) -> tuple[Array, float]:
+class Solved(NamedTuple):
+    """Slope and constant, and the variances that the moments' noise gives the slope in independent directions."""
+
+    slope: Array
+    constant: float
+    variances: Array
+    directions: Array
+
+
+def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: float) -> Solved:
     r"""Least squares from noisy moments, aware of their noise; never with a negative eigenvalue.
 
     The means are shrunk by their known noise and the system is centred. Eigenvalues of the centred second moments
@@ -151,7 +164,7 @@ def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: 
     lifted = np.maximum(np.where(values - mean > s1 * math.sqrt(2 * d), values, bulk), 0.0) + strength
     if not scale:  # no noise to allow for: plain (ridge) least squares
         exact = np.where(lifted > 1e-12 * n, pull / np.maximum(lifted, 1e-300), 0.0)
-        return np.asarray(vectors @ exact), middle - float(centre @ (vectors @ exact))
+        return Solved(vectors @ exact, middle - float(centre @ (vectors @ exact)), np.zeros(d), vectors)
     v0 = s3**2 + s2**2 * middle**2 + s4**2 * long / d
     v1 = spread_noise * (1 - share) / d + 2 * mean_noise
     total = max(float(lifted.sum()), d * math.sqrt(mean_noise), 1e-12 * n)
@@ -160,8 +173,11 @@ def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: 
     variance = lifted**2 * tau + v0 + v1 * tau + own * lifted + 1e-300
     misfit = 0.5 * (np.log(variance) + pull**2 / variance).sum(axis=2)
     belief = np.exp(misfit.min() - misfit)[:, :, None]
-    slope = vectors @ ((belief / belief.sum() * lifted * tau / variance).sum(axis=(0, 1)) * pull)
-    return np.asarray(slope), middle - float(centre @ slope)
+    belief /= belief.sum()
+    shrunk = (belief * lifted * tau / variance).sum(axis=(0, 1))
+    slope = vectors @ (shrunk * pull)
+    noisy = shrunk**2 * (v0 + v1 * float((belief * tau).sum()))
+    return Solved(slope, middle - float(centre @ slope), noisy, vectors)
 
 
 @dataclass(frozen=True)
