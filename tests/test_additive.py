@@ -418,3 +418,13 @@ def test_bad_tables_are_answered_in_one_sentence() -> None:
         model.fit({"age": [1]}, [0])
     with pytest.raises(ValueError, match="Declare the range"):
         AdditiveRegressor(1.0, schema=SCHEMA).fit(cells, cells["score"])
+
+
+def test_auto_counts_first_where_the_signal_is_clear() -> None:
+    cells = table(3000)
+    settings: dict[str, Any] = {"schema": SCHEMA, "adjacency": "add-remove", "random_state": 0}
+    clear = AdditiveClassifier(8.0, **settings).fit(cells)
+    assert clear.guarantee_.theorem == "whitened-after-counts"
+    for other in ({"cuts": "even"}, {"method": "output"}, {"epsilon": 0.1}, {"epsilon": math.inf}):
+        model = AdditiveClassifier(**{"epsilon": 8.0, **settings, **other}).fit(cells)
+        assert not model.guarantee_.theorem.endswith("after-counts")

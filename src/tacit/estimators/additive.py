@@ -39,6 +39,8 @@ from tacit.types import Array, Solution
 
 __all__ = ["AdditiveClassifier", "AdditiveRegressor", "Term"]
 
+METHODS_COUNTED = tuple(method for name in COUNTED for method in THEOREMS[name].methods)
+"""Names of methods that may train after counts were released."""
 CUTS = ("auto", "even", "log", "round", "private")
 QUARTERS = 4
 _NO_SCHEMA = (
@@ -101,10 +103,10 @@ class Additive(PrivateLinear):
         Rows are scaled by one constant, so that the terms add up to the score.
         """
         check(self.cuts in CUTS, f"Expected cuts={self.cuts!r} to be one of {', '.join(CUTS)}.")
-        private = self.cuts == "private"
+        sizes = begun.budget, len(targets), len(declared.columns)
+        private = self.cuts == "private" or (self.cuts == "auto" and self._countable and defaults.counts_first(*sizes))
         wanted, named = asked_pairs(declared, self.pairs)
-        rule = defaults.slots(begun.budget, len(targets), len(declared.columns))
-        schema = replace(with_curves(declared, self.slots, rule, self.kind, self.cuts), layout="box")
+        schema = replace(with_curves(declared, self.slots, defaults.slots(*sizes), self.kind, self.cuts), layout="box")
         codes, answers = self._answers(targets, own) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
         survey = Survey.of(declared, cuts=private, contest=wanted > 0, answers=answers)
         most = len(survey.rivals)
@@ -121,15 +123,19 @@ class Additive(PrivateLinear):
         chosen = tuple(survey.rivals[place] for place in strongest(scores, wanted))
         return with_pairs(schema, (*named, *chosen), self.kind), begun
 
+    @property
+    def _countable(self) -> bool:
+        """Whether the method that trains has a proof for what comes after counts."""
+        method = self.method if isinstance(self.method, str) else type(self.method).__name__
+        return self.calibration == "proven" and method in ("auto", *METHODS_COUNTED)
+
     def _surveyed(self, survey: Survey, cells: list[Cells], begun: Begun) -> tuple[list[Array], list[float], Begun]:
         """State, spend, release the counts; what is trained afterwards is priced together with them."""
         budget, source, words = begun
-        allowed = [method for name in COUNTED for method in THEOREMS[name].methods]
-        method = self.method if isinstance(self.method, str) else type(self.method).__name__
-        if self.calibration == "paper" or method not in ("auto", *allowed):
+        if not self._countable:
             refuse(
                 "A survey of counts goes with calibration='proven' and the methods auto, "
-                f"{', '.join(allowed)}. Use one of these, or cuts that are public and pairs that are named."
+                f"{', '.join(METHODS_COUNTED)}. Use one of these, or cuts that are public and pairs that are named."
             )
         tables = survey.tables()
         share = defaults.SURVEY * bool(survey.grids) + defaults.CONTEST * bool(survey.rivals)
@@ -221,10 +227,10 @@ class AdditiveClassifier(Additive, LogisticRegression):
 
     ``schema``: a :class:`~tacit.Schema`, a dict or a file: bounds of numbers, values of categories, and the target's
     classes where it names one. ``kind``: 'knots' (curves are broken lines) or 'bins' (steps). ``slots``: of each number
-    (None: by a rule, from n, epsilon and the number of columns). ``cuts``: where numbers are cut: 'even', 'log',
-    'round' or 'auto' (by size where the range is wide, else even) by bounds alone, or 'private': by noisy counts, which
-    cost a part of the budget. ``pairs``: pairs of names, or how many pairs to choose by noisy counts. Other parameters
-    as in :class:`LogisticRegression`.
+    (None: by a rule, from n, epsilon and the number of columns). ``cuts``: where numbers are cut: 'even', 'log' or
+    'round' by their bounds alone; 'private' by noisy counts, which cost a part of the budget; 'auto' is 'private' where
+    the signal is clear, else 'log' where the range is wide and 'even' elsewhere. ``pairs``: pairs of names, or how many
+    pairs to choose by noisy counts. Other parameters as in :class:`LogisticRegression`.
 
     Fitted, beside what that has: ``schema_``, with the curves and pairs that were used; ``terms_``; ``offset_``.
     """

@@ -147,6 +147,16 @@ SURVEY, CONTEST = 0.06, 0.1
 """The parts of mu^2 that counts may cost: those by which numbers are cut, and those by which pairs are chosen."""
 
 
+CROWDED = 400.0
+"""The signal, of ten slots a column, from which on counts by which numbers are cut are worth their price."""
+
+
+def counts_first(budget: Budget, records: int, columns: int) -> bool:
+    """Whether an additive model cuts its numbers by noisy counts, where nobody says how."""
+    clear = signal(budget, records, 10 * columns) >= CROWDED
+    return budget.private and budget.delta > 0 and clear
+
+
 def slots(budget: Budget, records: int, columns: int) -> int:
     """How many slots an additive model gives to each number: more, the clearer the signal; 4 to 24.
 

@@ -27,7 +27,7 @@ from tacit.types import Adjacency
 
 __all__ = ["COUNTED", "MODEL", "OWNER", "RECORD", "THEOREMS", "after_counts"]
 
-COUNTED = ("objective", "statistics", "gradient", "newton", "whitened", "sampled-gradient")
+COUNTED = ("objective", "statistics", "gradient", "adaptive", "newton", "whitened", "sampled-gradient")
 """Theorems that also hold, by adaptive composition, for what is trained after counts were released."""
 
 ONCE, STEPS = Release(Gaussian), Release(Gaussian, repeated=True)
