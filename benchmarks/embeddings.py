@@ -47,13 +47,20 @@ def pretrained(images, labels, passes=PASSES):
     body, head = network()
     whole = nn.Sequential(body, nn.Dropout(0.5), head)
     optimizer = torch.optim.Adam(whole.parameters(), lr=1e-3)
-    pixels, targets = torch.from_numpy(images[:, None] / np.float32(255)), torch.from_numpy(labels.astype(np.int64))
+    inputs, targets = torch.from_numpy(images[:, None] / np.float32(255)), torch.from_numpy(labels.astype(np.int64))
     for _ in range(passes):
-        for some in torch.randperm(len(pixels)).split(BATCH):
+        for some in torch.randperm(len(inputs)).split(BATCH):
             optimizer.zero_grad()
-            nn.functional.cross_entropy(whole(pixels[some]), targets[some]).backward()
+            nn.functional.cross_entropy(whole(inputs[some]), targets[some]).backward()
             optimizer.step()
     return body.eval().requires_grad_(False)
+
+
+def alone(row):
+    """A row as long as the models' clip, by itself; zeros stay zeros."""
+    row = row.astype(np.float64)
+    length = np.sqrt((row * row).sum())
+    return row / length if length > 0 else row
 
 
 def embedded(body, images):
@@ -66,11 +73,14 @@ def embedded(body, images):
     torch.set_num_threads(1)
     with torch.no_grad():
         for row, image in zip(rows, images, strict=True):
-            found = body(torch.from_numpy(image[None, None] / np.float32(255)))[0].double().numpy()
-            length = np.sqrt((found * found).sum())
-            row[:] = found / length if length > 0 else found
+            row[:] = alone(body(torch.from_numpy(image[None, None] / np.float32(255)))[0].numpy())
     torch.set_num_threads(threads)
     return rows
+
+
+def pixels(images):
+    """The raw pixels with the same normalisation, in place of embeddings."""
+    return np.stack([alone(image.ravel()) for image in images]).astype(np.float32)
 
 
 def digits(part, first, last):
@@ -87,11 +97,6 @@ def private_parts():
     return [(images, embedded(body, images), labels) for images, labels in parts]
 
 
-def flat(images):
-    """Raw pixels as rows of norm at most 1 (the models clip longer ones): divided by 255 and by ten."""
-    return images.reshape(len(images), -1) / np.float32(2550)
-
-
 def head(epsilon, adjacency, seed, **settings):
     """The model that all parts measure: defaults, but for what they name."""
     return LogisticRegression(
@@ -106,6 +111,8 @@ def grid(train, test, seeds, **settings):
         for epsilon in EPSILONS:
             models = [head(epsilon, adjacency, seed, **settings).fit(*train) for seed in range(seeds)]
             found[adjacency, epsilon] = [100 * model.score(*test) for model in models]
+            words = f"{models[0].guarantee_.method}, {adjacency}, {epsilon:g}: {np.round(found[adjacency, epsilon], 2)}"
+            print(words, file=sys.stderr, flush=True)
     return found, (time.process_time() - began) / (len(found) * seeds)
 
 
@@ -122,7 +129,7 @@ TITLES = ("rows", "neighbours", *(f"ε = {epsilon:g}" for epsilon in EPSILONS), 
 def accuracy(options):
     """The test part: embeddings, raw pixels, and scikit-learn without privacy."""
     (images, rows, labels), (new_images, new_rows, new_labels) = private_parts()
-    kinds = {"embeddings": (rows, new_rows), "raw pixels": (flat(images), flat(new_images))}
+    kinds = {"embeddings": (rows, new_rows), "raw pixels": (pixels(images), pixels(new_images))}
     shown = []
     for kind, (X, new) in kinds.items():
         shown += lines(f"{kind} ({X.shape[1]})", *grid((X, labels), (new, new_labels), options.seeds))
