@@ -13,6 +13,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -161,23 +162,23 @@ def widened(rows, columns):
 def wide(options):
     """Seconds and peak memory of a head of many columns, each in a process of its own."""
     (_, rows, labels), (_, new, new_labels) = private_parts()
-    at = Path(options.store)
-    np.savez(at, rows=rows[:WIDE_RECORDS], labels=labels[:WIDE_RECORDS], new=new, new_labels=new_labels)
     shown = []
-    for classes in (5, 2):
-        for epsilon in (1.0, 3.0):
-            command = [sys.executable, __file__, "one", "--store", str(at), "--columns", str(options.columns)]
-            command += ["--classes", str(classes), "--epsilon", str(epsilon)]
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            shown.append(json.loads(done.stdout))
-            print(shown[-1], flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "embeddings.npz"
+        np.savez(store, rows=rows[:WIDE_RECORDS], labels=labels[:WIDE_RECORDS], new=new, new_labels=new_labels)
+        for classes in (5, 2):
+            for epsilon in (1.0, 3.0):
+                command = [sys.executable, __file__, "one", "--store", str(store), "--columns", str(options.columns)]
+                command += ["--classes", str(classes), "--epsilon", str(epsilon)]
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+                shown.append(json.loads(done.stdout))
     print(f"n = {WIDE_RECORDS:,}, {options.columns:,} columns in float32, add-remove, δ = {DELTA:g}\n")
     titles = ("classes", "ε", "method", "test accuracy", "wall s", "CPU s", "matrix MB", "peak / matrix")
     print(table(titles, shown))
 
 
 def one(options):
-    """One wide fit, and the peak of its memory, the matrix included."""
+    """One wide fit, and the peak of its memory, the matrix included; two classes are 5 and the rest."""
     from memory import resident, trimmed
 
     stored = np.load(options.store)
@@ -203,6 +204,6 @@ if __name__ == "__main__":
     parser.add_argument("--columns", type=int, default=4096)
     parser.add_argument("--classes", type=int, default=5)
     parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--store", default="embeddings.npz", help="where 'wide' leaves the embeddings for its fits")
+    parser.add_argument("--store", help="for 'one', which 'wide' calls: the embeddings' file")
     options = parser.parse_args()
     globals()[options.part](options)
