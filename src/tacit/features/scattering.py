@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from tacit.checks import check, check_count, check_positive, check_real
@@ -66,6 +67,17 @@ class Scattering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.cache = cache
         self.verbose = verbose
 
+    @property
+    def places(self) -> int:
+        """How many places a channel has: the columns of a row come in runs of so many, one run a channel.
+
+        It follows from the images' shape, so it is known once that is declared, or after ``fit``.
+        """
+        shape = getattr(self, "shape_", None) or self._declared()
+        if shape is None:
+            raise NotFittedError("The number of places follows from the images' shape: declare shape=, or fit first.")
+        return math.prod(self._rule(shape).scatterer.size)
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the settings and note the images' shape; nothing else is learned."""
         self.shape_ = self._images(X).shape[1:]
@@ -114,15 +126,22 @@ class Scattering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _images(self, X: Any) -> NDArray[Any]:
         """The images as (n, height, width, colours), in the type that they came in."""
         array = plain(X)
-        if self.shape is None:
+        shape = self._declared()
+        if shape is None:
             check(array.ndim in (3, 4), _FORMS)
             return array if array.ndim == 4 else array[..., None]
+        given = shape[: len(self.shape or ())]
+        fits = array.shape[1:] in (given, (math.prod(shape),))
+        check(fits, f"Expected X to have {math.prod(shape)} columns, or images of shape {given}.")
+        return array.reshape(len(array), *shape)
+
+    def _declared(self) -> tuple[int, ...] | None:
+        """(height, width, colours) of the images, where a shape was declared."""
+        if self.shape is None:
+            return None
         sizes = self.shape if isinstance(self.shape, tuple | list) else ()
         check(len(sizes) in (2, 3), "Expected shape to be (height, width) or (height, width, colours).")
-        shape = tuple(_whole("every number of shape", size) for size in sizes)
-        fits = array.shape[1:] in (shape, (math.prod(shape),))
-        check(fits, f"Expected X to have {math.prod(shape)} columns, or images of shape {shape}.")
-        return array.reshape(len(array), *shape[:2], shape[2] if len(shape) == 3 else 1)
+        return (*(_whole("every number of shape", size) for size in sizes), *(1,) * (3 - len(sizes)))
 
     def _rule(self, shape: tuple[int, ...]) -> Rule:
         """What is done to every image of this shape, once all settings are checked."""
