@@ -30,6 +30,8 @@ PATIENCE = 1_000_000
 """From so many records on the precision SHARP is enough for moments: one pass, not one a step."""
 WHITE = 25.0
 """The signal from which on a classifier of two classes gains by whitening its rows first."""
+SMALL = 2000
+"""With fewer records than this the descent on whitened rows is ahead of the minimum, whatever the signal."""
 WHITE_COLUMNS, WHITE_NUMBERS = 1000, 2**27
 """Whitening by rule stops at so many columns, and at so many numbers in the mapped copy of the rows (a gigabyte)."""
 
@@ -127,15 +129,13 @@ def whitening_rule(facts: Facts) -> tuple[float, float]:
 
 
 def whitens(budget: Budget, facts: Facts) -> bool:
-    """Whether 'auto' whitens the rows of a classifier.
+    """Whether 'auto' may whiten the rows of a classifier.
 
     Rows without a preferred direction have eigenvalues n R^2/d; the noise's edge is ``S R^2 sqrt(2 d)`` over mu and the
     root of its share. Where the ratio of the two, ``mu n / (S d^1.5)``, is too small, there is nothing to be seen.
     """
     small = facts.features <= WHITE_COLUMNS and facts.features * facts.records <= WHITE_NUMBERS
-    seen = signal(budget, facts.records, facts.features**3) >= 0.05
-    clear = facts.loss.coupled or signal(budget, facts.records, facts.size) >= WHITE
-    return budget.private and budget.delta > 0 and small and seen and clear
+    return budget.private and budget.delta > 0 and small and signal(budget, facts.records, facts.features**3) >= 0.05
 
 
 def precision(budget: Budget, facts: Facts) -> float:
@@ -214,7 +214,7 @@ def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> Desce
     """Steps, clip, momentum, schedule and averaging.
 
     Independent models: half the largest gradient that a record can have is the clip, and steps fall linearly. Coupled
-    scores: a third of the row norm, and equal steps, more of them for wide rows; momentum itself averages the last ten.
+    scores: a third of the row norm, and equal steps, more of them for wide rows and clear signals; momentum itself averages the last ten.
     Numbers as targets: the mean of the last half; the squared loss with :func:`regression_clip`. Other losses of
     numbers (counts, quantiles) are not clipped at all: their slopes of both signs balance at what is asked for, a mean
     or a quantile, and cutting the longer side would move it.
@@ -227,7 +227,8 @@ def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> Desce
         )
     steps = 80 if isinstance(sampler, Everyone) else 200
     if facts.loss.coupled:
-        steps = round(steps * min(4.0, max(1.0, math.sqrt(facts.features / 256))))
+        clear = signal(budget, facts.records, facts.size) / 100 if budget.private else 1.0
+        steps = round(steps * math.sqrt(min(16.0, max(1.0, facts.features / 256, clear))))
         return DescentRule(steps=steps, clip=0.35 * facts.radius, momentum=0.9, schedule="constant", average="last")
     if numbers and budget.private:
         return DescentRule(
@@ -282,7 +283,8 @@ def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
     and not to the declared range; sufficient statistics where even that range over M is nothing. Other losses of
     numbers: objective perturbation from M = SHARP on, noisy gradient descent below. Several classes: noisy
     gradient descent, whose noise does not grow with the directions of a record's gradient. Two classes: objective
-    perturbation, on whitened rows, where the signal is clear of the noise; noisy gradient descent below.
+    perturbation, on whitened rows, where the signal is clear of the noise; noisy gradient descent below, and with few
+    records, on whitened rows too.
     """
     clear = precision(budget, facts)
     if facts.loss.name == "squared" and facts.models == 1:
@@ -293,5 +295,8 @@ def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
     if facts.outputs > 1:
         return "whitened-gradient" if whiten and facts.loss.coupled and whitens(budget, facts) else "gradient"
     if whiten and whitens(budget, facts):
-        return "whitened-objective"
+        if facts.records < SMALL:
+            return "whitened-gradient"
+        if signal(budget, facts.records, facts.size) >= WHITE:
+            return "whitened-objective"
     return "objective" if signal(budget, facts.records, facts.size) >= CLEAR else "gradient"
