@@ -214,10 +214,10 @@ def descent(budget: Budget, facts: Facts, sampler: Sampler, noise: str) -> Desce
     """Steps, clip, momentum, schedule and averaging.
 
     Independent models: half the largest gradient that a record can have is the clip, and steps fall linearly. Coupled
-    scores: a third of the row norm, and equal steps, more of them for wide rows and clear signals; momentum itself averages the last ten.
-    Numbers as targets: the mean of the last half; the squared loss with :func:`regression_clip`. Other losses of
-    numbers (counts, quantiles) are not clipped at all: their slopes of both signs balance at what is asked for, a mean
-    or a quantile, and cutting the longer side would move it.
+    scores: a third of the row norm, and equal steps, more of them for wide rows and clear signals; momentum itself
+    averages the last ten. Numbers as targets: the mean of the last half; the squared loss with :func:`regression_clip`.
+    Other losses of numbers (counts, quantiles) are not clipped at all: their slopes of both signs balance at what is
+    asked for, a mean or a quantile, and cutting the longer side would move it.
     """
     numbers, squared = target_size(facts) is not None, facts.loss.name == "squared"
     clip = (1.0 if numbers and not squared else 0.5) * facts.radius * facts.loss.lipschitz
