@@ -6,17 +6,14 @@ import argparse
 import dataclasses
 import sys
 from pathlib import Path
-from typing import Any, Never
 
 import numpy as np
 
 from tacit import files
-from tacit.checks import check, refuse
+from tacit.checks import check
 from tacit.cli.console import add_progress_option, check_place, progress, warn_unreadable
+from tacit.cli.tasks import PRECONDITIONS, TASKS, add_additive_options, estimator
 from tacit.data import tables
-from tacit.estimators import LinearRegression, LinearSVC, LogisticRegression, PoissonRegressor, QuantileRegressor
-from tacit.privacy.theorems import THEOREMS
-from tacit.published import PUBLISHED
 from tacit.schema import Schema, Target
 from tacit.types import ADJACENCIES
 
@@ -29,10 +26,6 @@ _SEEDED = (
     "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. Use it for experiments on "
     "public data only; never release such a model."
 )
-_CLASSIFIERS = {"classification": LogisticRegression, "svm": LinearSVC}
-_REGRESSORS = {"regression": LinearRegression, "poisson": PoissonRegressor, "quantile": QuantileRegressor}
-_OWN = {"poisson": "typical", "quantile": "quantile"}
-"""Settings that one task alone has."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,20 +43,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target-bounds", type=float, nargs=2, metavar=("LOWER", "UPPER"), help="the range of the target, declared"
     )
-    parser.add_argument("--task", choices=(*_CLASSIFIERS, *_REGRESSORS), help="default: as the target says")
+    parser.add_argument("--task", choices=TASKS, help="default: as the target says")
     parser.add_argument("--quantile", type=float, help="with --task quantile: which one; default: 0.5, the median")
     parser.add_argument("--typical", type=float, help="with --task poisson: a usual count; default: a tenth of UPPER")
     parser.add_argument("--delta", type=float, help="default: n**-1.5")
     parser.add_argument("--method", default="auto", help="a name from `tacit methods`; default: auto")
     parser.add_argument("--calibration", choices=("proven", "paper"), default="proven")
     parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
+    parser.add_argument(
+        "--precondition", choices=tuple(PRECONDITIONS), default="auto",
+        help="whether a part of the budget pays for whitened rows; default: auto, by a rule from public facts",
+    )  # fmt: skip
     parser.add_argument("--clip", type=float, default=1.0, help="longer rows are shrunk to this norm; default: 1")
     parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
     parser.add_argument(
         "--report",
         metavar="PAGE.html",
-        help="also write a page for the curator: guarantees and, with --method individual, each record's own epsilon",
+        help="also write a page for the curator: guarantees, the curves of --additive and, with --method individual, "
+        "each record's own epsilon",
     )
+    add_additive_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -75,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         same = Path(options.report).resolve() == Path(options.out).resolve()
         check(not same, "--out and --report name one file. Give two names.")
     schema, target = _declared(options)
-    model = _estimator(options, target)
+    model = estimator(options, schema, target)
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
     with progress(options.progress) as say:
@@ -90,12 +89,12 @@ def run(options: argparse.Namespace) -> int:
             rows = tables.numbers(table, names)
         else:
             warn_unreadable(schema.check_readable(table))
-            rows = schema.encode(table, options.clip)
-        say(f"Training on {len(rows):,} records")
+            rows = table if options.additive else schema.encode(table, options.clip)
+        say(f"Training on {len(targets):,} records")
         model.fit(rows, targets)
     if schema is None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
-    files.save(model, options.out, schema)
+    files.save(model, options.out, vars(model).get("schema_", schema))  # an additive model's has its curves
     if options.report:
         from tacit.report.page import write_model_report
 
@@ -127,40 +126,6 @@ def _declared(options: argparse.Namespace) -> tuple[Schema | None, Target]:
     )
     target = Target(options.target, options.classes, *(options.target_bounds or (None, None)))
     return (None if schema is None else dataclasses.replace(schema, target=target)), target
-
-
-def _estimator(options: argparse.Namespace, target: Target) -> Any:
-    """The estimator of the task, which the target decides unless it is named."""
-    if options.method in PUBLISHED:
-        _refuse_published(options.method)
-    kinds: dict[str, Any] = _REGRESSORS if target.classes is None else _CLASSIFIERS
-    task = options.task or next(iter(kinds))
-    needs = "bounds" if task in _REGRESSORS else "classes"
-    check(task in kinds, f"--task {task} needs {needs}, and {target.name!r} has none.")
-    facts: dict[str, Any] = (
-        {"target_bound": (target.lower, target.upper)} if target.classes is None else {"classes": list(target.classes)}
-    )
-    if task == "poisson":
-        check(target.lower == 0, f"--task poisson counts from 0; declare the bounds of {target.name!r} as 0 and UPPER.")
-        facts["target_bound"] = target.upper
-    for kind, name in _OWN.items():
-        given = getattr(options, name)
-        check(given is None or kind == task, f"--{name} goes with --task {kind}.")
-        facts |= {name: given} if given is not None else {}
-    return kinds[task](
-        options.epsilon, delta=options.delta, method=options.method, calibration=options.calibration,
-        adjacency=options.adjacency, clip=options.clip, random_state=options.seed, **facts,
-    )  # fmt: skip
-
-
-def _refuse_published(name: str) -> Never:
-    """Methods of papers that leave a constant open are objects which take it; no option of the command line does."""
-    entry = PUBLISHED[name]
-    refuse(
-        f"The noise of {name!r} has a constant that the paper leaves open, so it runs from Python only, as an object: "
-        f"method={entry.call}, calibration='paper'. {THEOREMS[name].status.upper()}: {entry.about}; proven form: "
-        f"{entry.proven_form!r}."
-    )
 
 
 def _labels(text: str) -> tuple[str | int, ...]:

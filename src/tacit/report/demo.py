@@ -130,7 +130,7 @@ def _takers(loss: str) -> tuple[str, ...]:
 _ADMITTED = {
     "breast-cancer": _takers("logistic"),
     "digits": _takers("softmax"),
-    "diabetes": ("auto", "statistics", "objective", "gradient", "output"),
+    "diabetes": ("auto", "statistics", "objective", "adaptive", "gradient", "output"),
 }
 
 

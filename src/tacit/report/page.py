@@ -14,8 +14,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit._version import __version__
+from tacit.estimators.additive import Additive
 from tacit.privacy.guarantee import Guarantee
 from tacit.report import pictures
+from tacit.report.effects import BAND, CARE, MOST_PICTURES, NO_BAND, SPREAD, Effects
 from tacit.report.results import Accounts, Statement, Study
 
 MEANING = (
@@ -32,6 +34,8 @@ CURATOR = (
     "may be released without it."
 )
 
+EFFECTS = {"band": BAND, "no_band": NO_BAND, "care": CARE, "spread": SPREAD}
+
 
 def write_report(
     path: str | Path,
@@ -41,8 +45,9 @@ def write_report(
     studies: Sequence[Study] = (),
     guarantees: Mapping[str, Guarantee] | None = None,
     accounts: Mapping[str, Accounts] | None = None,
+    effects: Sequence[Effects] = (),
 ) -> None:
-    """Write studies, guarantees and records' own accounts of models (by any name) to one HTML file.
+    """Write studies, curves, guarantees and records' own accounts of models (by any name) to one HTML file.
 
     With accounts the page is not private, and says so at its head.
     """
@@ -58,6 +63,8 @@ def write_report(
             drawn=drawn,
             summary=[part for part in summary.split("\n\n") if part],
             studies=[(study, _figures(study, number) if drawn else []) for number, study in enumerate(studies)],
+            effects=[(part, _curves(part, number) if drawn else []) for number, part in enumerate(effects)],
+            words=EFFECTS,
             guarantees={name: Statement.of(guarantee) for name, guarantee in (guarantees or {}).items()},
             accounts=accounts or {},
         )
@@ -66,14 +73,15 @@ def write_report(
 
 
 def write_model_report(path: str | Path, model: Any, title: str) -> None:
-    """Write the guarantees of a fitted model, and with individual accounting the records' own accounts."""
+    """Write the guarantees of a fitted model, the curves of an additive one, and with individual accounting the records' own accounts."""
     guarantees = {"The model": model.guarantee_}
     if hasattr(model, "record_guarantee_"):
         guarantees["One record, as it leaves its owner"] = model.record_guarantee_
     spent = vars(model).get("spent_")
     accounts = {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)} if spent is not None else {}
-    summary = "" if accounts else "Each record's own epsilon is known, and on this page, only with method 'individual'."
-    write_report(path, title, summary=summary, guarantees=guarantees, accounts=accounts)
+    effects = Effects.of(model) if isinstance(model, Additive) else ()
+    summary = "" if accounts or effects else "Each record's own epsilon is known, and on this page, only with method 'individual'."
+    write_report(path, title, summary=summary, guarantees=guarantees, accounts=accounts, effects=effects)
 
 
 def _templates() -> Environment:
@@ -102,3 +110,11 @@ def _figures(study: Study, number: int) -> list[str]:
             )
         )  # fmt: skip
     return drawn
+
+
+def _curves(part: Effects, number: int) -> list[tuple[str, str]]:
+    """Names and pictures of the terms that matter most."""
+    shown = enumerate(part.effects[:MOST_PICTURES])
+    return [
+        (effect.term.name, pictures.curve(effect.term, part.unit, f"t{number}-{place}")) for place, effect in shown
+    ]

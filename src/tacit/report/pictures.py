@@ -8,10 +8,14 @@ from __future__ import annotations
 import importlib.util
 import io
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+from tacit.estimators.terms import Term
 
 INK = "#010203"
 """Stands for the page's text colour until the SVG is written; no other part of a picture has this colour."""
@@ -46,15 +50,9 @@ def curves(
     limits: tuple[float, float], key: str,
 ) -> str:  # fmt: skip
     """Score over epsilon, as an ``<svg>`` element. ``key`` keeps its ids apart from those of other pictures."""
-    import matplotlib
     from matplotlib.figure import Figure
 
-    style: dict[Any, Any] = {
-        **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
-        **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
-        "svg.fonttype": "none", "svg.hashsalt": "tacit", "font.size": 10,
-    }  # fmt: skip
-    with matplotlib.rc_context(style):
+    with _style():
         figure = Figure(figsize=(4.4, 4.2))
         axes = figure.add_axes((0.14, 0.37, 0.84, 0.56))
         for level, dashes in zip(levels, ("--", ":"), strict=False):
@@ -77,10 +75,46 @@ def curves(
         axes.set_ylabel(score)
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.26), "ncol": 2, "columnspacing": 1.0}
         figure.legend(**place, frameon=False, fontsize=9, labelspacing=0.35, handlelength=1.6)
-        text = io.StringIO()
-        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        figure.savefig(text, format="svg", transparent=True, metadata=nothing)
-    return inline(text.getvalue(), f"{title}: {score} over epsilon", key)
+        return _svg(figure, f"{title}: {score} over epsilon", key)
+
+
+def curve(term: Term, unit: str, key: str) -> str:
+    """One term of an additive model, as an ``<svg>`` element; ``unit`` is that of its values."""
+    from matplotlib.figure import Figure
+
+    from tacit.estimators.drawing import draw_term
+
+    wide = term.kind == "pair" or not term.points
+    with _style():
+        figure = Figure(figsize=(3.7, 2.6))
+        left, bottom = (0.32, 0.24 if term.kind == "pair" else 0.18) if wide else (0.15, 0.18)
+        axes = figure.add_axes((left, bottom, 0.93 - left, 0.93 - bottom))
+        draw_term(axes, term)
+        if term.kind != "pair":
+            (axes.set_xlabel if wide else axes.set_ylabel)(unit, fontsize=8, parse_math=False)
+        return _svg(figure, f"{term.name}: {unit}", key)
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Neutral parts in the page's ink, text as text. A letter that matplotlib's font lacks is drawn by the reader's."""
+    import matplotlib
+
+    style: dict[Any, Any] = {
+        **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
+        **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+        "svg.fonttype": "none", "svg.hashsalt": "tacit", "font.size": 10,
+    }  # fmt: skip
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
+def _svg(figure: Any, label: str, key: str) -> str:
+    text = io.StringIO()
+    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    figure.savefig(text, format="svg", transparent=True, metadata=nothing)
+    return inline(text.getvalue(), label, key)
 
 
 def inline(text: str, label: str, key: str) -> str:

@@ -1,0 +1,99 @@
+"""The estimator that the options of ``tacit fit`` ask for. Options that do not go together are refused here."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Never
+
+from tacit.checks import check, refuse
+from tacit.estimators import (
+    AdditiveClassifier, AdditiveRegressor, LinearRegression, LinearSVC, LogisticRegression, PoissonRegressor,
+    QuantileRegressor,
+)  # fmt: skip
+from tacit.estimators.additive import CUTS
+from tacit.privacy.theorems import THEOREMS
+from tacit.published import PUBLISHED
+from tacit.schema import Schema, Target
+
+_CLASSIFIERS = {"classification": LogisticRegression, "svm": LinearSVC}
+_REGRESSORS = {"regression": LinearRegression, "poisson": PoissonRegressor, "quantile": QuantileRegressor}
+_ADDITIVE = {"classification": AdditiveClassifier, "regression": AdditiveRegressor}
+TASKS = (*_CLASSIFIERS, *_REGRESSORS)
+_OWN = {"poisson": "typical", "quantile": "quantile"}
+"""Settings that one task alone has."""
+_OF_CURVES = ("kind", "slots", "cuts", "pairs")
+"""Settings that additive models alone have."""
+PRECONDITIONS: dict[str, Any] = {"auto": "auto", "yes": True, "no": False}
+
+
+def add_additive_options(parser: argparse.ArgumentParser) -> None:
+    """The options of additive models; what is not given is left to the estimator."""
+    group = parser.add_argument_group(
+        "additive models", "one curve a column; the columns and their bounds are those of --schema"
+    )
+    group.add_argument("--additive", action="store_true", help="train a curve a column instead of a line")
+    group.add_argument("--kind", choices=("knots", "bins"), help="broken lines or steps; default: knots")
+    group.add_argument("--slots", type=int, help="of each number; default: by a rule from n, epsilon and the columns")
+    group.add_argument("--cuts", choices=CUTS, help="where numbers are cut; 'private' costs a part of the budget")
+    group.add_argument(
+        "--pairs", metavar="A:B,C:D", help="pairs of columns; or how many to choose, which costs a part of the budget"
+    )
+
+
+def estimator(options: argparse.Namespace, schema: Schema | None, target: Target) -> Any:
+    """The estimator of the task, which the target decides unless it is named."""
+    if options.method in PUBLISHED:
+        _refuse_published(options.method)
+    kinds: dict[str, Any] = _REGRESSORS if target.classes is None else _CLASSIFIERS
+    task = options.task or next(iter(kinds))
+    needs = "bounds" if task in _REGRESSORS else "classes"
+    check(task in kinds, f"--task {task} needs {needs}, and {target.name!r} has none.")
+    facts: dict[str, Any] = (
+        {"target_bound": (target.lower, target.upper)} if target.classes is None else {"classes": list(target.classes)}
+    )
+    if task == "poisson":
+        check(target.lower == 0, f"--task poisson counts from 0; declare the bounds of {target.name!r} as 0 and UPPER.")
+        facts["target_bound"] = target.upper
+    for kind, name in _OWN.items():
+        given = getattr(options, name)
+        check(given is None or kind == task, f"--{name} goes with --task {kind}.")
+        facts |= {name: given} if given is not None else {}
+    facts |= _of_curves(options, schema, task)
+    return (_ADDITIVE if options.additive else kinds)[task](
+        options.epsilon, delta=options.delta, method=options.method, calibration=options.calibration,
+        adjacency=options.adjacency, precondition=PRECONDITIONS[options.precondition], clip=options.clip,
+        random_state=options.seed, **facts,
+    )  # fmt: skip
+
+
+def _of_curves(options: argparse.Namespace, schema: Schema | None, task: str) -> dict[str, Any]:
+    """The settings of additive models, as far as they are given."""
+    given = {name: value for name in _OF_CURVES if (value := getattr(options, name)) is not None}
+    if not options.additive:
+        check(not given, f"--{next(iter(given), '')} goes with --additive.")
+        return {}
+    check(task in _ADDITIVE, f"--additive goes with --task {' or '.join(_ADDITIVE)}, not with {task}.")
+    check(schema is not None, "--additive needs --schema, which declares bounds of numbers and values of categories.")
+    pairs = {"pairs": _pairs(given["pairs"])} if "pairs" in given else {}
+    return {"schema": schema, **given, **pairs}
+
+
+def _pairs(text: str) -> int | tuple[tuple[str, ...], ...]:
+    """A number, or names: ``a:b,c:d``."""
+    try:
+        return int(text)
+    except ValueError:
+        found = tuple(tuple(name.strip() for name in part.split(":")) for part in text.split(","))
+    right = all(len(pair) == 2 and all(pair) for pair in found)
+    check(right, "Expected --pairs to be a whole number, or pairs of columns as in a:b,c:d.")
+    return found
+
+
+def _refuse_published(name: str) -> Never:
+    """Methods of papers that leave a constant open are objects which take it; no option of the command line does."""
+    entry = PUBLISHED[name]
+    refuse(
+        f"The noise of {name!r} has a constant that the paper leaves open, so it runs from Python only, as an object: "
+        f"method={entry.call}, calibration='paper'. {THEOREMS[name].status.upper()}: {entry.about}; proven form: "
+        f"{entry.proven_form!r}."
+    )
