@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import base64
 import html
+import json
 import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tacit import Guarantee, LogisticRegression
+from tacit import AdditiveClassifier, Guarantee, LogisticRegression, Schema
 from tacit.cli.main import main
-from tacit.report import demo, pictures
+from tacit.estimators.terms import parts_of
+from tacit.files import load, save
+from tacit.linear.losses import probabilities
+from tacit.privacy.guarantee import checksum
+from tacit.report import demo, effects, pictures
 from tacit.report.page import CURATOR, write_model_report, write_report
 from tacit.report.results import Accounts, Row, Statement, Study
 
@@ -236,3 +242,103 @@ def test_the_command_line_writes_the_page_of_a_fit(
     text, _ = checked(Path("page.html"))
     assert sum(shown_counts(text)) == 200
     assert "spent" not in Path("m.json").read_text()  # the accounts stay with the curator
+
+
+# --- the curves of additive models ----------------------------------------------------------------------------------
+HOSTILE = ["<script>alert(1)</script>", "$\\quad{$", '" onload="x', "a\nb\x07", "資本", "]]>", "{{ title }}", "-->"]
+
+
+def additive(columns: dict[str, dict[str, object]], classes: int = 2, records: int = 300, **settings: object) -> Any:
+    rng = np.random.default_rng(5)
+    schema = Schema.from_dict({"columns": columns})
+    table: dict[str, Any] = {
+        name: rng.choice(declared["values"], records) if "values" in declared else rng.uniform(0, 10, records)
+        for name, declared in columns.items()
+    }
+    first = np.asarray(next(iter(table.values())), dtype=np.float64)
+    return AdditiveClassifier(2.0, schema=schema, random_state=1, **settings).fit(table, (first * classes // 10.001))
+
+
+NUMBER: dict[str, object] = {"lower": 0, "upper": 10}
+
+
+def test_an_additive_model_has_a_picture_a_column_and_says_what_the_band_is(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    columns = {"age": NUMBER, "pay": {"lower": 0, "upper": 1e6, "missing": True}, "job": {"values": ["a", "b"]}}
+    model = additive(columns, pairs=[("age", "job")])
+    write_model_report(tmp_path / "r.html", model, "mine")
+    text, checker = checked(tmp_path / "r.html")
+    assert checker.tags.count("svg") == checker.tags.count("figcaption") == 4
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", text)
+    assert captions[0] == "age"  # what the target was made of comes first
+    assert sorted(captions) == ["age", "age &amp; job", "job", "pay"]
+    assert all(sentence in html.unescape(text) for sentence in (effects.BAND, effects.CARE, effects.SPREAD))
+    assert effects.NO_BAND not in text
+    for term in model.terms_:
+        assert all(f"<td>{value:+.3g}</td>" in text for value in (*term.values, *term.lower, *term.upper))
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text).split("Guarantees")[0]
+
+
+def test_effects_are_in_the_order_of_what_they_move(tmp_path: Path) -> None:
+    model = additive({"age": NUMBER, "noise": NUMBER, "job": {"values": ["a", "b"]}})
+    (part,) = effects.Effects.of(model)
+    spreads = [effect.spread for effect in part.effects]
+    assert spreads == sorted(spreads, reverse=True)
+    for effect in part.effects:  # the curves have mean 0 over the same weights
+        place = [term.name for term in model.terms_].index(effect.term.name)
+        slots = parts_of(model.schema_)[place][1]
+        weights = model.slot_weights_[slots]
+        assert effect.spread == pytest.approx(np.sqrt(np.average(np.square(effect.term.values), weights=weights)))
+        assert effect.noise == pytest.approx(np.sqrt(np.average(model.slot_errors_[slots] ** 2, weights=weights)))
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.5])
+def test_a_score_is_called_log_odds_only_where_it_is(margin: float) -> None:
+    model = additive({"age": NUMBER}, margin=margin)
+    (part,) = effects.Effects.of(model)
+    assert part.unit == ("score of 1.0" if margin else "log odds of 1.0")
+    chance = float(probabilities(np.array([[-0.5, 0.5]]), margin)[0, 1])
+    assert f"{chance:.0%}" in part.start
+    assert ("73%" in part.start) == (margin == 0)  # 1 / (1 + 1/e)
+
+
+def test_several_classes_and_methods_without_a_band_have_their_words(tmp_path: Path) -> None:
+    model = additive({"age": NUMBER, "job": {"values": ["a", "b"]}}, classes=3, method="output")
+    write_model_report(tmp_path / "r.html", model, "mine")
+    text, checker = checked(tmp_path / "r.html")
+    assert [f"<h3>Score of {label}</h3>" in text for label in ("0.0", "1.0", "2.0")] == [True] * 3
+    assert checker.tags.count("figcaption") in (0, 6)
+    assert effects.NO_BAND in text
+    assert effects.BAND not in text
+
+
+def test_without_matplotlib_curves_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "available", lambda: False)
+    write_model_report(tmp_path / "r.html", additive({"age": NUMBER}), "mine")
+    text, checker = checked(tmp_path / "r.html")
+    assert "svg" not in checker.tags
+    assert "tacit[plot]" in text
+    assert checker.tags.count("table") == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_hostile_model_file_does_not_break_the_page(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    odd: dict[str, object] = {"lower": -1e-3, "upper": 1e9, "knots": [0, 1e-9, 5]}
+    columns: dict[str, dict[str, object]] = {"age": NUMBER, "kinds": {"values": HOSTILE}, "odd": odd}
+    columns |= {name: {"lower": 0, "upper": 10, "knots": 3} for name in HOSTILE[:4]}
+    save(additive(columns, pairs=[("kinds", HOSTILE[0])]), tmp_path / "m.json")
+    content = json.loads((tmp_path / "m.json").read_text())
+    content["coef"][0][:3] = [1.7e308, -1.7e308, 1.7e308]  # terms of it are no numbers
+    content["slots"]["slot_errors_"][-1] = 1e200
+    del content["checksum"]
+    (tmp_path / "m.json").write_text(json.dumps({**content, "checksum": checksum(content)}))
+    with np.errstate(all="ignore"):
+        found, _ = load(tmp_path / "m.json")
+        write_model_report(tmp_path / "r.html", found, HOSTILE[0])
+    text, checker = checked(tmp_path / "r.html")
+    assert checker.tags.count("figcaption") == checker.tags.count("svg") == len(found.terms_)
+    assert "too large to draw" in text
+    assert "資本" in text
+    for svg in re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL):
+        ET.fromstring(svg)

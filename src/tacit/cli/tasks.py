@@ -7,7 +7,12 @@ from typing import Any, Never
 
 from tacit.checks import check, refuse
 from tacit.estimators import (
-    AdditiveClassifier, AdditiveRegressor, LinearRegression, LinearSVC, LogisticRegression, PoissonRegressor,
+    AdditiveClassifier,
+    AdditiveRegressor,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PoissonRegressor,
     QuantileRegressor,
 )  # fmt: skip
 from tacit.estimators.additive import CUTS

@@ -163,5 +163,7 @@ def _squares(axes: Any, term: Term) -> None:
     axes.set_ylim(shape[0], 0)
     plain: dict[str, Any] = {"parse_math": False, "fontsize": 7}
     axes.set_yticks(np.arange(shape[0]) + 0.5, [printable(label, 18) for label in first], **plain)
-    axes.set_xticks(np.arange(shape[1]) + 0.5, [printable(label, 12) for label in second], rotation=40, ha="right", **plain)
+    axes.set_xticks(
+        np.arange(shape[1]) + 0.5, [printable(label, 12) for label in second], rotation=40, ha="right", **plain
+    )
     axes.tick_params(length=0)

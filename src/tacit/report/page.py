@@ -80,7 +80,11 @@ def write_model_report(path: str | Path, model: Any, title: str) -> None:
     spent = vars(model).get("spent_")
     accounts = {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)} if spent is not None else {}
     effects = Effects.of(model) if isinstance(model, Additive) else ()
-    summary = "" if accounts or effects else "Each record's own epsilon is known, and on this page, only with method 'individual'."
+    summary = (
+        ""
+        if accounts or effects
+        else "Each record's own epsilon is known, and on this page, only with method 'individual'."
+    )
     write_report(path, title, summary=summary, guarantees=guarantees, accounts=accounts, effects=effects)
 
 
@@ -115,6 +119,4 @@ def _figures(study: Study, number: int) -> list[str]:
 def _curves(part: Effects, number: int) -> list[tuple[str, str]]:
     """Names and pictures of the terms that matter most."""
     shown = enumerate(part.effects[:MOST_PICTURES])
-    return [
-        (effect.term.name, pictures.curve(effect.term, part.unit, f"t{number}-{place}")) for place, effect in shown
-    ]
+    return [(effect.term.name, pictures.curve(effect.term, part.unit, f"t{number}-{place}")) for place, effect in shown]

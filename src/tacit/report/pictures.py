@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from tacit.estimators.drawing import draw_term, printable
 from tacit.estimators.terms import Term
 
 INK = "#010203"
@@ -82,8 +83,7 @@ def curve(term: Term, unit: str, key: str) -> str:
     """One term of an additive model, as an ``<svg>`` element; ``unit`` is that of its values."""
     from matplotlib.figure import Figure
 
-    from tacit.estimators.drawing import draw_term
-
+    unit = printable(unit, 40)
     wide = term.kind == "pair" or not term.points
     with _style():
         figure = Figure(figsize=(3.7, 2.6))
@@ -92,7 +92,7 @@ def curve(term: Term, unit: str, key: str) -> str:
         draw_term(axes, term)
         if term.kind != "pair":
             (axes.set_xlabel if wide else axes.set_ylabel)(unit, fontsize=8, parse_math=False)
-        return _svg(figure, f"{term.name}: {unit}", key)
+        return _svg(figure, f"{printable(term.name)}: {unit}", key)
 
 
 @contextmanager
@@ -126,5 +126,6 @@ def inline(text: str, label: str, key: str) -> str:
     text = re.sub(r'href="#', f'href="#{key}-', text)
     text = re.sub(r"font: ([^;\"]*?px) [^;\"]*", r"font: \1 system-ui, sans-serif", text)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 role="img" aria-label="{escape(label)}"', text, count=1)
+    spoken = f' role="img" aria-label="{escape(label)}"'
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', lambda found: found[1] + spoken, text, count=1)
     return text.replace(INK, "currentColor")
