@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,7 @@ def run(options: argparse.Namespace) -> int:
         names = [name for name in table if name != target.name]
         say("Encoding")
         targets = target.read(table, () if schema is None else schema.missing)
+        rows: Any
         if schema is None:
             rows = tables.numbers(table, names)
         else:

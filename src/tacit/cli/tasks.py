@@ -14,7 +14,7 @@ from tacit.estimators import (
     LogisticRegression,
     PoissonRegressor,
     QuantileRegressor,
-)  # fmt: skip
+)
 from tacit.estimators.additive import CUTS
 from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED

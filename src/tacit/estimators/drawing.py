@@ -148,8 +148,7 @@ def _squares(axes: Any, term: Term) -> None:
 
     A number stands where the interval of the noise is on one side of 0, or is not known.
     """
-    first, second = term.sides
-    shape = (len(first), len(second))
+    shape = (len(term.sides[0]), len(term.sides[1]))
     grid = np.array(term.values).reshape(shape)
     low, high = (grid if band is None else np.array(band).reshape(shape) for band in (term.lower, term.upper))
     reach = float(np.abs(grid).max()) or 1.0
@@ -161,9 +160,7 @@ def _squares(axes: Any, term: Term) -> None:
     axes.text(1.0, 1.01, f"{grid.min():+.2g} to {grid.max():+.2g}", ha="right", fontsize=7, transform=axes.transAxes)
     axes.set_xlim(0, shape[1])
     axes.set_ylim(shape[0], 0)
-    plain: dict[str, Any] = {"parse_math": False, "fontsize": 7}
-    axes.set_yticks(np.arange(shape[0]) + 0.5, [printable(label, 18) for label in first], **plain)
-    axes.set_xticks(
-        np.arange(shape[1]) + 0.5, [printable(label, 12) for label in second], rotation=40, ha="right", **plain
-    )
+    down, across = ([printable(label, 14) for label in labels] for labels in term.sides)
+    axes.set_yticks(np.arange(shape[0]) + 0.5, down, parse_math=False, fontsize=7)
+    axes.set_xticks(np.arange(shape[1]) + 0.5, across, parse_math=False, fontsize=7, rotation=40, ha="right")
     axes.tick_params(length=0)

@@ -73,18 +73,15 @@ def write_report(
 
 
 def write_model_report(path: str | Path, model: Any, title: str) -> None:
-    """Write the guarantees of a fitted model, the curves of an additive one, and with individual accounting the records' own accounts."""
+    """Write a fitted model's guarantees, an additive one's curves, and records' own accounts where there are any."""
     guarantees = {"The model": model.guarantee_}
     if hasattr(model, "record_guarantee_"):
         guarantees["One record, as it leaves its owner"] = model.record_guarantee_
     spent = vars(model).get("spent_")
     accounts = {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)} if spent is not None else {}
     effects = Effects.of(model) if isinstance(model, Additive) else ()
-    summary = (
-        ""
-        if accounts or effects
-        else "Each record's own epsilon is known, and on this page, only with method 'individual'."
-    )
+    unknown = "Each record's own epsilon is known, and on this page, only with method 'individual'."
+    summary = "" if accounts or effects else unknown
     write_report(path, title, summary=summary, guarantees=guarantees, accounts=accounts, effects=effects)
 
 
