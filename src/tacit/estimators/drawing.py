@@ -121,7 +121,7 @@ def _sizes(low: float, high: float, near: float) -> list[float]:
     """0 and powers of ten from ``near`` on, on the sides of 0 that the range has: few, and where that is all, more."""
     last, first = math.floor(math.log10(max(abs(low), abs(high)))), math.floor(math.log10(near))
     step = max(1, math.ceil((last - first) / 4))
-    factors = (5.0, 2.0, 1.0) if last - first <= 2 else (1.0,)
+    factors = (5.0, 2.0, 1.0) if last - first <= 1 else (1.0,)
     sizes = [factor * 10.0**power for power in range(last, first - 1, -step) for factor in factors]
     return sorted(place for place in (*sizes, 0.0, *(-size for size in sizes)) if low <= place <= high)
 
