@@ -39,7 +39,7 @@ def add_additive_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--additive", action="store_true", help="train a curve a column instead of a line")
     group.add_argument("--kind", choices=("knots", "bins"), help="broken lines or steps; default: knots")
     group.add_argument("--slots", type=int, help="of each number; default: by a rule from n, epsilon and the columns")
-    group.add_argument("--cuts", choices=CUTS, help="where numbers are cut; 'private', which auto may be, costs some budget")
+    group.add_argument("--cuts", choices=CUTS, help="where numbers are cut; 'private', which auto may be, has a price")
     group.add_argument(
         "--pairs", metavar="A:B,C:D", help="pairs of columns; or how many to choose, which costs a part of the budget"
     )
