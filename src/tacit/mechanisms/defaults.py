@@ -30,8 +30,9 @@ PATIENCE = 1_000_000
 """From so many records on the precision SHARP is enough for moments: one pass, not one a step."""
 WHITE = 25.0
 """The signal from which on a classifier of two classes gains by whitening its rows first."""
-SMALL = 2000
-"""With fewer records than this the descent on whitened rows is ahead of the minimum, whatever the signal."""
+SMALL, SMALL_SEEN = 2000, 0.25
+"""With fewer records than this the descent on whitened rows is ahead of the minimum, where rows are seen so clearly
+(:func:`seen`)."""
 WHITE_COLUMNS, WHITE_NUMBERS = 1000, 2**27
 """Whitening by rule stops at so many columns, and at so many numbers in the mapped copy of the rows (a gigabyte)."""
 
@@ -128,14 +129,19 @@ def whitening_rule(facts: Facts) -> tuple[float, float]:
     return (0.05, 1.0) if facts.loss.coupled else (0.08, 0.6)
 
 
-def whitens(budget: Budget, facts: Facts) -> bool:
-    """Whether 'auto' may whiten the rows of a classifier.
+def seen(budget: Budget, facts: Facts) -> float:
+    """How clearly a noisy second moment shows the rows: ``mu n / (S d^1.5)``.
 
     Rows without a preferred direction have eigenvalues n R^2/d; the noise's edge is ``S R^2 sqrt(2 d)`` over mu and the
-    root of its share. Where the ratio of the two, ``mu n / (S d^1.5)``, is too small, there is nothing to be seen.
+    root of its share.
     """
+    return signal(budget, facts.records, facts.features**3)
+
+
+def whitens(budget: Budget, facts: Facts) -> bool:
+    """Whether 'auto' may whiten the rows of a classifier: where something is seen, and the mapped copy is not large."""
     small = facts.features <= WHITE_COLUMNS and facts.features * facts.records <= WHITE_NUMBERS
-    return budget.private and budget.delta > 0 and small and signal(budget, facts.records, facts.features**3) >= 0.05
+    return budget.private and budget.delta > 0 and small and seen(budget, facts) >= 0.05
 
 
 def precision(budget: Budget, facts: Facts) -> float:
@@ -295,7 +301,7 @@ def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
     if facts.outputs > 1:
         return "whitened-gradient" if whiten and facts.loss.coupled and whitens(budget, facts) else "gradient"
     if whiten and whitens(budget, facts):
-        if facts.records < SMALL:
+        if facts.records < SMALL and seen(budget, facts) >= SMALL_SEEN:
             return "whitened-gradient"
         if signal(budget, facts.records, facts.size) >= WHITE:
             return "whitened-objective"
