@@ -93,10 +93,12 @@ class LogisticRegression(PrivateClassifier):
 
     Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a
     mechanism with its own settings), ``calibration`` ('proven', or 'paper' for the published noise), ``adjacency``
-    ('replace-one' or 'add-remove'), ``clip`` (row norm: longer rows are shrunk to it), ``classes`` (the label set,
-    declared), ``fit_intercept``, ``regularization`` (lambda of the mean objective; None: chosen with the noise),
-    ``multiclass`` ('softmax' or 'one-vs-rest'), ``margin`` of the loss log(1 + exp(margin - y z)) (None: 2 where
-    noise rules, falling to 0; 0 for the methods of other papers), ``random_state`` (None: operating system entropy).
+    ('replace-one' or 'add-remove'), ``precondition`` (whether rows are whitened by a noisy second moment, which is
+    charged: 'auto', True, False, or the length of runs of columns that share a map), ``clip`` (row norm: longer
+    rows are shrunk to it), ``classes`` (the label set, declared), ``fit_intercept``, ``regularization`` (lambda of
+    the mean objective; None: chosen with the noise), ``multiclass`` ('softmax' or 'one-vs-rest'), ``margin`` of the
+    loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0; 0 for the methods of other papers),
+    ``random_state`` (None: operating system entropy).
 
     Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
     """
