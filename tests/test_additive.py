@@ -95,10 +95,11 @@ def test_the_estimator_contract(kind: str, tmp_path: Path) -> None:
     assert back.terms_ == model.terms_
     assert back.offset_ == model.offset_
     assert back.get_params() | {"schema": SCHEMA, "random_state": 1} == model.get_params() | {"schema": SCHEMA}
-    refit = clone(back).fit(table(), table()["score"] if kind == "regressor" else None)
-    assert refit.schema_ == model.schema_  # its curves and pairs are declared now
-    with pytest.raises(ValueError, match="schema that it was trained with"):
-        save(model, tmp_path / "other.json", SCHEMA)
+    with pytest.raises(ValueError, match="needs schema="):  # cuts that this model paid for are no public facts
+        clone(back).fit(table(), table()["score"] if kind == "regressor" else None)
+    save(model, tmp_path / "other.json", model.declared())
+    with pytest.raises(ValueError, match="leave out schema="):
+        save(model, tmp_path / "other.json", SCHEMA.additive(3))
 
 
 def test_tables_of_every_kind_give_the_same_model() -> None:
@@ -428,3 +429,62 @@ def test_auto_counts_first_where_the_signal_is_clear() -> None:
     for other in ({"cuts": "even"}, {"method": "output"}, {"epsilon": 0.1}, {"epsilon": math.inf}):
         model = AdditiveClassifier(**{"epsilon": 8.0, **settings, **other}).fit(cells)
         assert not model.guarantee_.theorem.endswith("after-counts")
+
+
+def test_no_event_follows_the_counts() -> None:
+    """Whatever pairs the noisy counts choose, and however wide they are: method, noise and price are the same."""
+    rng = np.random.default_rng(0)
+    columns = {f"few{i}": {"values": ["a", "b"]} for i in range(3)}
+    columns |= {f"many{i}": {"values": list("abcdefgh")} for i in range(3)}
+    cells = {name: rng.choice(entry["values"], 900) for name, entry in columns.items()}
+    y = rng.integers(0, 2, 900)
+    models = [
+        AdditiveClassifier(
+            1.0, delta=1e-5, schema={"columns": columns}, pairs=1, classes=[0, 1], random_state=seed
+        ).fit(cells, y)
+        for seed in range(8)
+    ]
+    assert len({model.schema_.width for model in models}) > 1
+    assert len({(model.guarantee_.method, model.guarantee_.events) for model in models}) == 1
+    for model in models:
+        assert model.coef_.shape == (1, model.schema_.width)
+        model.guarantee_.verify()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"method": "statistics"},
+        {"method": "adaptive"},
+        {"precondition": "yes"},
+        {"precondition": 7},
+        {"margin": -1.0},
+        {"multiclass": "both"},
+        {"regularization": 0.0, "method": "objective"},
+        {"clip": -1.0},
+        {"classes": ["a", "b"]},
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_refused_before_the_survey_spends(wrong: dict[str, object]) -> None:
+    model = AdditiveClassifier(1.0, schema=SCHEMA, cuts="private", pairs=1, random_state=0)
+    model.set_params(**wrong)
+    with pytest.raises(ValueError):
+        model.fit(table())
+    assert not hasattr(model, "guarantee_")
+    assert not hasattr(model, "schema_")
+
+
+def test_a_file_without_its_counts_is_refused(tmp_path: Path) -> None:
+    """Private cuts beside a guarantee from which the counts are gone, or with the counts alone, are no model."""
+    model = fitted("classifier", cuts="private")
+    whole = model.guarantee_
+    assert whole.theorem.endswith("-after-counts")
+    model.guarantee_ = replace(whole, theorem=whole.theorem.removesuffix("-after-counts"), events=whole.events[1:])
+    save(model, tmp_path / "model.json")
+    with pytest.raises(PrivacyError, match="does not price them"):
+        load(tmp_path / "model.json")
+    model.guarantee_ = replace(whole, theorem="counts", events=whole.events[:1], method="counts")
+    save(model, tmp_path / "model.json")
+    with pytest.raises(PrivacyError):
+        load(tmp_path / "model.json")

@@ -490,7 +490,7 @@ def test_the_margin_follows_the_method_that_was_chosen(rng):
 
     A given one stays.
     """
-    X = rng.normal(size=(300, 3))
+    X = rng.normal(size=(2500, 3))
     y = (X[:, 0] > 0).astype(int)
     three = np.digitize(X[:, 0], [-0.5, 0.5])
     asked = [(name, 1.0, "auto") for name in ("objective", "gradient", "output", "whitened-gradient")]

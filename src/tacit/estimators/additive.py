@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.checks import check, refuse
+from tacit.checks import check, check_count, refuse
 from tacit.data.canonical import column
 from tacit.data.cells import columns_of
 from tacit.estimators import terms
@@ -30,7 +30,7 @@ from tacit.estimators.survey import ANSWERS, Survey, asked_pairs, with_curves, w
 from tacit.estimators.terms import Term
 from tacit.linear.problem import Problem
 from tacit.mechanisms import Chosen, defaults
-from tacit.mechanisms.counts import Cells, calibrate_counts
+from tacit.mechanisms.counts import Cells, CountsPlan, calibrate_counts
 from tacit.privacy import accounting
 from tacit.privacy.theorems import COUNTED, THEOREMS
 from tacit.schema import Schema
@@ -82,8 +82,10 @@ class Additive(PrivateLinear):
         for name in self.fitted:
             self.__dict__.pop(name, None)
         begun = self._begin(records)
-        self.schema_, begun = self._expanded(declared, cells, targets, y is None, begun)
-        return self._finish(self.schema_.encode(table, float(self.clip)), targets, y is None, begun)
+        schema, begun = self._expanded(declared, cells, targets, y is None, begun)
+        if begun.rows is None:
+            self.schema_ = schema
+        return self._finish(schema.encode(table, float(self.clip)), targets, y is None, begun)
 
     def declared(self) -> Schema:
         """The schema as it was declared."""
@@ -98,11 +100,18 @@ class Additive(PrivateLinear):
     def _expanded(
         self, declared: Schema, cells: Mapping[str, NDArray[Any]], targets: Any, own: bool, begun: Begun
     ) -> tuple[Schema, Begun]:
-        """The schema with curves and pairs: by public facts, and by a survey where one is asked for.
+        """The schema with curves and pairs: by public facts; and where a survey is to decide, the widest it can choose.
 
-        Rows are scaled by one constant, so that the terms add up to the score.
+        Everything is prepared with that, so that no event depends on the counts; ``rows`` then makes the survey. Rows
+        are scaled by one constant, so that the terms add up to the score.
         """
         check(self.cuts in CUTS, f"Expected cuts={self.cuts!r} to be one of {', '.join(CUTS)}.")
+        check(
+            self.precondition in ("auto", True, False),
+            f"Expected precondition={self.precondition!r} to be 'auto', True or False: curves have no runs of columns.",
+        )
+        if self.slots is not None:
+            check(2 <= check_count("slots", self.slots) <= 1000, f"Expected slots={self.slots} to be from 2 to 1000.")
         sizes = begun.budget, len(targets), len(declared.columns)
         private = self.cuts == "private" or (self.cuts == "auto" and self._countable and defaults.counts_first(*sizes))
         wanted, named = asked_pairs(declared, self.pairs)
@@ -111,17 +120,28 @@ class Additive(PrivateLinear):
         survey = Survey.of(declared, cuts=private, contest=wanted > 0, answers=answers)
         most = len(survey.rivals)
         check(wanted <= most, f"Expected pairs={wanted} to be at most {most}, the number of pairs that there are.")
+        plain = with_pairs(schema, named, self.kind)
         if not survey.sizes:
-            return with_pairs(schema, named, self.kind), begun
-        counts, deviations, begun = self._surveyed(survey, survey.cells(cells, declared.missing, codes), begun)
-        numbers = len(survey.grids)
-        schema = recut(schema, survey.grids, counts[:numbers])
-        scores = [
-            interaction(table.reshape(shape), deviation)
-            for table, shape, deviation in zip(counts[numbers:], survey.shapes, deviations[numbers:], strict=True)
-        ]
-        chosen = tuple(survey.rivals[place] for place in strongest(scores, wanted))
-        return with_pairs(schema, (*named, *chosen), self.kind), begun
+            return plain, begun
+        plan, words = self._planned(survey, begun)
+        widths = [with_pairs(schema, (*named, rival), self.kind).width for rival in survey.rivals]
+        widest = sorted(range(most), key=widths.__getitem__)[most - wanted :] if wanted else []
+        broad = with_pairs(schema, (*named, *(survey.rivals[place] for place in widest)), self.kind)
+
+        def rows() -> Array:
+            counts, deviations = self._surveyed(survey, survey.cells(cells, declared.missing, codes), plan, begun)
+            numbers = len(survey.grids)
+            cut = recut(schema, survey.grids, counts[:numbers])
+            scores = [
+                interaction(table.reshape(shape), deviation)
+                for table, shape, deviation in zip(counts[numbers:], survey.shapes, deviations[numbers:], strict=True)
+            ]
+            chosen = tuple(survey.rivals[place] for place in strongest(scores, wanted))
+            self.schema_ = with_pairs(cut, (*named, *chosen), self.kind)
+            return self.schema_.encode(cells, float(self.clip))
+
+        spent = replace(begun.budget, spent=plan.events)
+        return broad, Begun(spent, begun.source, (*begun.assumptions, *words), rows)
 
     @property
     def _countable(self) -> bool:
@@ -129,24 +149,27 @@ class Additive(PrivateLinear):
         method = self.method if isinstance(self.method, str) else type(self.method).__name__
         return self.calibration == "proven" and method in ("auto", *METHODS_COUNTED)
 
-    def _surveyed(self, survey: Survey, cells: list[Cells], begun: Begun) -> tuple[list[Array], list[float], Begun]:
-        """State, spend, release the counts; what is trained afterwards is priced together with them."""
-        budget, source, words = begun
+    def _planned(self, survey: Survey, begun: Begun) -> tuple[CountsPlan, tuple[str, ...]]:
+        """The survey's noise, and what it assumes."""
         if not self._countable:
             refuse(
                 "A survey of counts goes with calibration='proven' and the methods auto, "
                 f"{', '.join(METHODS_COUNTED)}. Use one of these, or cuts that are public and pairs that are named."
             )
-        tables = survey.tables()
         share = defaults.SURVEY * bool(survey.grids) + defaults.CONTEST * bool(survey.rivals)
-        plan = calibrate_counts(tables, budget, share)
+        plan = calibrate_counts(survey.tables(), begun.budget, share)
+        return plan, plan.assumptions
+
+    def _surveyed(
+        self, survey: Survey, cells: list[Cells], plan: CountsPlan, begun: Begun
+    ) -> tuple[list[Array], list[float]]:
+        """State, spend, release the counts; what is trained afterwards is priced together with them."""
+        budget, tables = begun.budget, survey.tables()
         price = accounting.epsilon(plan.events, budget.delta, budget.adjacency) if plan.events else math.inf
         own = replace(budget, epsilon=max(price, 1e-9 * min(budget.epsilon, 1.0)))
-        prepared = state(plan, len(cells[0]), own, method="counts", seeded=source.seeded)
-        released = train(prepared, tables.count(cells), source, self._spend).weights
-        deviations = [plan.scale / weight for weight in tables.weights]
-        begun = Begun(replace(budget, spent=plan.events), source, (*words, *plan.assumptions))
-        return tables.counts(released), deviations, begun
+        prepared = state(plan, len(cells[0]), own, method="counts", seeded=begun.source.seeded)
+        released = train(prepared, tables.count(cells), begun.source, self._spend).weights
+        return tables.counts(released), [plan.scale / weight for weight in tables.weights]
 
     def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
         if self.regularization is not None or chosen.name not in ("objective", "whitened-objective"):

@@ -7,6 +7,7 @@ Cross-validation with k folds is k fits on the same people; :func:`tacit.spent` 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,13 +16,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from tacit.checks import check, check_positive, check_real, plain_numbers
-from tacit.data.canonical import canonical, column, thin
+from tacit.data.canonical import canonical, column
 from tacit.data.rows import Design
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
 from tacit.training import Prepared, clipped_rows, prepare, train
-from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition, Solution
+from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition, Solution, Spread
 
 INTERCEPT = 0.5
 """The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
@@ -55,11 +56,33 @@ def budget_of(epsilon: Any, delta: Any, adjacency: Adjacency, records: int) -> B
 
 
 class Begun(NamedTuple):
-    """A fit that has begun: what it may spend and has spent, where its noise comes from, and what it assumes so far."""
+    """A fit that has begun: what it may spend and has spent, where its noise comes from, and what it assumes so far.
+
+    ``rows`` releases what the budget counts as spent, and gives the rows to train on: at most as wide as those that the
+    fit was prepared with. It is called once everything is priced and nothing is left to refuse.
+    """
 
     budget: Budget
     source: Source
     assumptions: tuple[str, ...] = ()
+    rows: Callable[[], Array] | None = None
+
+
+def _without(solution: Solution, padding: slice) -> Solution:
+    """The solution without the weights of columns that hold nothing but zeros."""
+    if padding.start == padding.stop:
+        return solution
+    found = solution.spread
+
+    def spread() -> Spread | None:
+        whole = None if found is None else found()
+        if whole is None:
+            return None
+        basis = np.eye(len(whole.variances)) if whole.basis is None else whole.basis
+        masses = None if whole.masses is None else np.delete(whole.masses, padding)
+        return Spread(whole.variances, np.delete(basis, padding, axis=0), masses)
+
+    return replace(solution, weights=np.delete(solution.weights, padding, axis=0), spread=spread)
 
 
 @dataclass(eq=False, repr=False)
@@ -96,21 +119,25 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...], begun: Begun | None
     ) -> None:
         """Choose, prepare, spend, run, build: the whole fit, once the records are numbers."""
-        budget, source, earlier = begun or self._begin(len(targets))
+        budget, source, earlier, late = begun or self._begin(len(targets))
         clip = float(self.clip)
-        records = Records.build(X, targets, clip, INTERCEPT * clip if self.fit_intercept else 0.0)
-        problem = Problem(records, plain_numbers(loss), outputs)
-        # A whitened copy of sparse rows would be dense: it is made where it is asked for, and not by rule.
-        unasked = False if self.precondition == "auto" and thin(X) else self.precondition
-        chosen = choose_method(self.method, budget, problem.facts, self.calibration, unasked)
+        intercept = INTERCEPT * clip if self.fit_intercept else 0.0
+        problem = Problem(Records.build(X, targets, clip, intercept), plain_numbers(loss), outputs)
+        chosen = choose_method(self.method, budget, problem.facts, self.calibration, self.precondition)
         problem = replace(problem, loss=self._tuned(problem, chosen))
         prepared = prepare(
             problem.facts, chosen, seeded=source.seeded, regularization=self._regularization(problem, chosen),
             calibration=self.calibration, assumptions=(clipped_rows(problem.facts), *earlier, *assumptions),
         )  # fmt: skip
-        solution = train(prepared, problem, source, self._spend)
+        columns = X.shape[1]
+        if late is not None:
+            # Events must not depend on what was just released: the width stays the one that they were priced with.
+            rows = late()
+            columns, padding = rows.shape[1], np.zeros((len(rows), X.shape[1] - rows.shape[1]))
+            problem = replace(problem, records=Records.build(np.hstack([rows, padding]), targets, clip, intercept))
+        solution = _without(train(prepared, problem, source, self._spend), slice(columns, X.shape[1]))
         self._keep(solution)
-        self.build(solution.weights, X.shape[1], records.design.intercept, prepared)
+        self.build(solution.weights, columns, intercept, prepared)
 
     def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
         """Lambda of the mean objective, or None: chosen with the noise."""

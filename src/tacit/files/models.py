@@ -22,7 +22,7 @@ from tacit.estimators.base import PrivateLinear
 from tacit.estimators.terms import parts_of
 from tacit.privacy.events import is_amount, is_probability
 from tacit.privacy.guarantee import Guarantee, checksum
-from tacit.privacy.theorems import OWNER, RECORD
+from tacit.privacy.theorems import COUNTED, OWNER, RECORD, after_counts
 from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
 from tacit.schema import Schema
 
@@ -49,7 +49,8 @@ def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -
     check(ESTIMATORS.get(name) is type(model), f"Expected one of {', '.join(ESTIMATORS)} to save.")
     check_is_fitted(model, "coef_")
     if isinstance(model, Additive):
-        check(schema in (None, model.schema_), "An additive model is saved with the schema that it was trained with.")
+        known = (None, model.schema_, None if model.schema is None else model.declared())
+        check(schema in known, "An additive model is saved with its own schema; leave out schema=.")
         schema = model.schema_
     if schema is not None:
         check(schema.width == model.n_features_in_, "This schema does not encode the columns that the model has.")
@@ -163,7 +164,7 @@ def _fill_slots(model: Additive, schema: Schema | None, slots: Any) -> None:
     need(np.allclose(sums, 1.0, rtol=0, atol=1e-9), "Its slots are not centred by parts that add up to 1.")
     right = noisy is None or (noisy.shape == (schema.width,) and (noisy >= 0).all())
     need(right, "The noise of its slots is not a number >= 0 for each.")
-    model.schema = model.schema_ = schema
+    model.schema_ = schema  # and no declared one: cuts that were paid for by this model are not another's public facts
     model.slot_weights_, model.slot_errors_ = parts, noisy
 
 
@@ -210,6 +211,7 @@ def _is_pairs(value: Any) -> bool:
 
 
 _READ: dict[str, Callable[[Any], bool]] = {
+    "precondition": lambda value: value == "auto" or (type(value) in (bool, int) and value >= 0),
     "classes": lambda value: value is None or labels(value).size > 1,
     "pairs": _is_pairs,
 }
@@ -240,6 +242,12 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
     stated = f"whitened-{named}" if parameters["precondition"] not in ("auto", False) else named
     need(guarantee.method in (named, stated) or named == "auto", "Its method is not the one that the guarantee states.")
     pairs = parameters.get("pairs")
+    counted = parameters.get("cuts") == "private" or (type(pairs) is int and pairs > 0)
+    need(
+        not counted or guarantee.theorem in map(after_counts, COUNTED) or not guarantee.events,
+        "Its cuts or pairs were chosen by counts, and its guarantee does not price them.",
+    )
+    need(guarantee.method != "counts", "Its guarantee is that of counts alone, and not that of a model.")
     if isinstance(pairs, list):
         parameters["pairs"] = tuple((one, other) for one, other in pairs)
     if "target_bound" in parameters and isinstance(parameters["target_bound"], list):

@@ -35,7 +35,7 @@ from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.defaults import mu, whitened_length, whitening_rule
 from tacit.mechanisms.gradient import GradientPerturbation
 from tacit.mechanisms.objective import ObjectivePerturbation
-from tacit.mechanisms.samplers import Poisson
+from tacit.mechanisms.samplers import Everyone, Poisson
 from tacit.privacy.events import Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Spread
@@ -180,6 +180,10 @@ class Whitened:
     def __post_init__(self) -> None:
         known = isinstance(self.inner, ObjectivePerturbation | GradientPerturbation) and not self.inner.pure
         check(known, "Expected objective or gradient perturbation with Gaussian noise, to train on whitened rows.")
+        sampled = isinstance(self.inner, GradientPerturbation) and not isinstance(
+            self.inner.sampler, Everyone | Poisson
+        )
+        check(not sampled, "Expected the sampler Everyone or Poisson, to train on whitened rows.")
         check(self.share is None or 0 < self.share < 1, f"Expected 0 < share={self.share} < 1.")
         check(self.edge is None or 0 < self.edge < math.inf, f"Expected edge={self.edge} > 0 and finite.")
         check_count("runs", self.runs)
@@ -195,7 +199,7 @@ class Whitened:
             return "Whitened rows have no published noise of their own. Use calibration='proven'."
         columns = facts.features - facts.intercept
         if self.runs > 1 and columns % self.runs:
-            return f"Columns in runs of {self.runs} are a multiple of that; these rows have {columns:,}."
+            return f"Expected precondition={self.runs}, a run of columns, to divide their number, {columns:,}."
         if columns // self.runs > WIDEST:
             return f"Whitening takes at most {WIDEST:,} columns; these rows have {columns:,}. Use precondition=False."
         return self.inner.needs(facts, calibration)
