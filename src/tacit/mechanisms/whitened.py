@@ -27,7 +27,7 @@ import numpy as np
 from tacit.checks import check, check_count
 from tacit.data.canonical import thin
 from tacit.data.rows import Design
-from tacit.linear.expected import expected_curvature
+from tacit.linear.expected import expected_hessian, sieved
 from tacit.linear.losses import Logistic
 from tacit.linear.problem import Problem, Records, hessian_slack
 from tacit.linear.symmetric import flat, square
@@ -42,9 +42,6 @@ from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Sprea
 
 WIDEST = 5000
 """The most columns: the release has d (d + 1)/2 numbers, and their eigenvalues take d^3 operations."""
-WIDER = 1.4
-"""What the inner noise's spread is multiplied by: the map is noisy too, and scores are more curved here than there.
-Measured on refits of one table (docs page "Additive models")."""
 BITS = 26
 """Of rows and of the map: products of both, added up, are below ``(2**26 + sqrt(d)/2)**2`` steps, so below 2**53."""
 SINGLE = (1e-20, 1e20)
@@ -144,22 +141,24 @@ class WhitenedPlan(Plan):
         return replace(solution, weights=unmapped(solution.weights, even, self.runs), spread=spread)
 
     def _spread(self, facts: Facts, second: Array, even: Array, weights: Array) -> Spread | None:
-        """The inner noise, in coordinates in which the released second moment is diagonal; for the logistic loss.
+        r"""The inner noise, in coordinates in which the estimated Hessian is diagonal; for the logistic loss.
 
-        The Hessian is about kappa times that moment, with kappa the mean curvature of scores that have the mean and the
-        variance which the weights and the moment give them. Rows are at most R long, so the moment's trace is at most
-        n R^2: mapped rows that are longer were cut.
+        Mapped weights move by ``-(W^T H W + Lambda)^-1 B``, and B has no preferred direction: with ``W^T H W = U h U^T``
+        the weights move by ``W U u``, u independent, of variances that the inner plan has for the curvatures h. H is
+        estimated from the second moment that was released (:func:`tacit.linear.expected.expected_hessian`). Mapped rows
+        are cut at R: of squared norms with the mean m R^2 ``m (1 - exp(-1/m)) R^2`` is left, if their law is
+        exponential. Rows of one length lose less: this errs on the wide side.
         """
         if not isinstance(facts.loss, Logistic) or facts.outputs > 1 or self.runs > 1:
             return None
         masses = second[:, -1] / facts.constant if facts.intercept else None
-        moments = np.maximum(np.einsum("ij,ij->j", even, second @ even), 0.0)
-        moments *= min(1.0, facts.records * facts.radius**2 / max(float(moments.sum()), 1e-300))
-        mean = 0.0 if masses is None else float(masses @ even @ weights) / facts.records
-        variance = float(moments @ weights**2) / facts.records - mean**2
-        kappa = expected_curvature(facts.loss, mean, math.sqrt(max(variance, 0.0)))
-        variances = self.inner.variances(kappa * moments)
-        return None if variances is None else Spread(WIDER**2 * variances, even, masses)
+        moment = sieved(second, masses, facts.records, self.scale)
+        length = float(np.trace(even.T @ moment @ even)) / (facts.records * facts.radius**2)
+        left = -math.expm1(-1 / length) if length > 0 else 1.0
+        hessian = expected_hessian(facts.loss, moment, masses, even @ weights, facts.records, self.scale, left)
+        curvatures, turned = np.linalg.eigh(even.T @ hessian @ even)
+        variances = self.inner.variances(np.maximum(curvatures, 0.0))
+        return None if variances is None else Spread(variances, even @ turned, masses)
 
 
 @dataclass(frozen=True)
