@@ -469,7 +469,7 @@ def test_no_event_follows_the_counts() -> None:
 def test_what_is_wrong_is_refused_before_the_survey_spends(wrong: dict[str, object]) -> None:
     model = AdditiveClassifier(1.0, schema=SCHEMA, cuts="private", pairs=1, random_state=0)
     model.set_params(**wrong)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"\.$"):
         model.fit(table())
     assert not hasattr(model, "guarantee_")
     assert not hasattr(model, "schema_")
