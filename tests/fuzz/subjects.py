@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit import LinearRegression, LinearSVC, LogisticRegression, Schema
+from tacit import AdditiveClassifier, LinearRegression, LinearSVC, LogisticRegression, Schema
 from tacit.files import save
 from tacit.files import tensors as network_file
 from tacit.files.models import from_dict
@@ -67,7 +67,7 @@ def guarantees():
 
 
 def models(folder: Path):
-    """A file of each estimator; one with two guarantees, one with a schema, one without noise."""
+    """A file of each estimator; one with two guarantees, one with a schema, one with curves, one without noise."""
     X = np.random.default_rng(5).normal(size=(120, 3))
     three = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     fits = {
@@ -78,6 +78,9 @@ def models(folder: Path):
         "input": LogisticRegression(1.0, method="input").fit(X, X[:, 0] > 0),
         "no noise": LogisticRegression(math.inf).fit(X, X[:, 0] > 0),
     }
+    cells = {"a": 9 * np.abs(X[:, 1]) % 9, "b": np.where(X[:, 2] > 0, "x", "y")}
+    additive = AdditiveClassifier(2.0, schema=SCHEMA, cuts="private", pairs=1, slots=3, method="whitened-objective")
+    fits["additive"] = additive.fit(cells, X[:, 0] > 0)
     found = []
     for name, model in fits.items():
         schema = Schema.from_dict(SCHEMA) if name == "binary" else None

@@ -16,7 +16,7 @@ from tacit.types import Array
 
 NODES = 40
 """Of the quadrature: scores that spread over tens of units are still averaged to a percent."""
-SEEN = 2.0
+SEEN = 2.5
 """Standard deviations of its noise from which on a product of two columns counts as seen."""
 
 
@@ -43,8 +43,8 @@ def expected_hessian(
 ) -> Array:
     r"""``H_jk = left sqrt(kappa_j kappa_k) C_jk`` with ``kappa_j = E l''(N(a_j, v))``.
 
-    ``a_j = (C w)_j / sum_i x_ij`` is the mean score of what column j holds, where columns have no negative entries; v is
-    the variance of all scores. Columns whose mass is below the ``noise`` of the second moment count as that heavy.
+    ``a_j = (C w)_j / sum_i x_ij`` is the mean score of what column j holds, where columns have no negative entries; v
+    is the variance of all scores. Columns whose mass is below the ``noise`` of the second moment count as that heavy.
     ``left`` is the part of the rows' squares that is left where they were cut.
 
     Edges: without masses the mean is taken as 0, and kappa is one number.

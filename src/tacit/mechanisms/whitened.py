@@ -33,7 +33,7 @@ from tacit.linear.problem import Problem, Records, hessian_slack
 from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.defaults import mu, whitened_length, whitening_rule
-from tacit.mechanisms.gradient import GradientPerturbation
+from tacit.mechanisms.gradient import GradientPerturbation, GradientPlan
 from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.samplers import Everyone, Poisson
 from tacit.privacy.events import Gaussian, Sensitivity
@@ -143,15 +143,20 @@ class WhitenedPlan(Plan):
     def _spread(self, facts: Facts, second: Array, even: Array, weights: Array) -> Spread | None:
         r"""The inner noise, in coordinates in which the estimated Hessian is diagonal; for the logistic loss.
 
-        Mapped weights move by ``-(W^T H W + Lambda)^-1 B``, and B has no preferred direction: with ``W^T H W = U h U^T``
-        the weights move by ``W U u``, u independent, of variances that the inner plan has for the curvatures h. H is
+        Mapped weights move by ``-(W^T H W + Lambda)^-1 B``, and B prefers no direction: with ``W^T H W = U h U^T`` the
+        weights move by ``W U u``, u independent, of variances that the inner plan has for the curvatures h. H is
         estimated from the second moment that was released (:func:`tacit.linear.expected.expected_hessian`). Mapped rows
         are cut at R: of squared norms with the mean m R^2 ``m (1 - exp(-1/m)) R^2`` is left, if their law is
         exponential. Rows of one length lose less: this errs on the wide side.
+
+        Descents cut gradients, which leaves an unknown part of the curvature: theirs is taken as 0, the widest.
         """
         if not isinstance(facts.loss, Logistic) or facts.outputs > 1 or self.runs > 1:
             return None
         masses = second[:, -1] / facts.constant if facts.intercept else None
+        if isinstance(self.inner, GradientPlan):
+            widest = self.inner.variances(np.zeros(len(even)))
+            return None if widest is None else Spread(widest, even, masses)
         moment = sieved(second, masses, facts.records, self.scale)
         length = float(np.trace(even.T @ moment @ even)) / (facts.records * facts.radius**2)
         left = -math.expm1(-1 / length) if length > 0 else 1.0
