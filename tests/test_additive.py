@@ -538,3 +538,14 @@ def test_a_file_without_its_counts_is_refused(tmp_path: Path) -> None:
     save(model, tmp_path / "model.json")
     with pytest.raises(PrivacyError):
         load(tmp_path / "model.json")
+
+
+def test_labels_of_another_kind_than_the_schema_declares_leave_no_target_in_the_model(tmp_path: Path) -> None:
+    cells = table()
+    model = AdditiveClassifier(2.0, schema=SCHEMA, random_state=1).fit(cells, (cells["rich"] == "yes").astype(int))
+    assert model.schema_.target is None
+    assert fitted().schema_.target == SCHEMA.target
+    save(model, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").schema.target is None
+    with pytest.raises(ValueError, match="no target"):
+        model.score(cells)

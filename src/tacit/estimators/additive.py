@@ -77,7 +77,7 @@ class Additive(PrivateLinear):
         cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))
         records = len(cells[declared.names[0]])
         check(records >= 1, "Expected a table with at least one row.")
-        check(len(targets) == records, "Expected as many targets as the table has rows.")
+        check(len(targets) == records, f"Expected as many targets as the table has rows: {len(targets)}, {records}.")
         self._forget()
         for name in self.fitted:
             self.__dict__.pop(name, None)
@@ -259,7 +259,11 @@ class AdditiveClassifier(Additive, LogisticRegression):
     """
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun) -> Self:
-        return self._fit(rows, targets, self._classes(declared), begun)
+        self._fit(rows, targets, self._classes(declared), begun)
+        target = self.schema_.target
+        if target is not None and set(target.classes or ()) != set(self.classes_.tolist()):
+            self.schema_ = replace(self.schema_, target=None)  # y was something else than what the schema declares
+        return self
 
     def _classes(self, declared: bool) -> Any:
         target = self.declared().target
