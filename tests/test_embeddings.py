@@ -87,5 +87,5 @@ def test_a_pipeline_whitens_channels():
     assert any("second moment" in words for words in guarantee.assumptions)
     assert guarantee.epsilon <= 3.0
     assert score > 0.7
-    with pytest.raises(ValueError, match="runs of 5"):
+    with pytest.raises(ValueError, match="precondition=5, a run of columns"):
         make_pipeline(features, LogisticRegression(3.0, precondition=5, **settings)).fit(X, y)
