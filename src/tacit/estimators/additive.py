@@ -83,8 +83,9 @@ class Additive(PrivateLinear):
             self.__dict__.pop(name, None)
         begun = self._begin(records)
         schema, begun = self._expanded(declared, cells, targets, y is None, begun)
-        if begun.rows is None:
-            self.schema_ = schema
+        if begun.rows is not None:  # only their number and width count until the survey is made
+            return self._finish(np.zeros((records, schema.width)), targets, y is None, begun)
+        self.schema_ = schema
         return self._finish(schema.encode(table, float(self.clip)), targets, y is None, begun)
 
     def declared(self) -> Schema:
