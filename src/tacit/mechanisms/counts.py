@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tacit.checks import check, refuse
 from tacit.mechanisms.base import Plan
-from tacit.mechanisms.defaults import mu
-from tacit.privacy.events import Gaussian, Sensitivity
-from tacit.privacy.noise import Source, add_gaussian, grid_slack
+from tacit.mechanisms.defaults import share_of
+from tacit.privacy.events import Sensitivity
+from tacit.privacy.noise import Source, add_gaussian
 from tacit.types import Array, Budget, Solution
 
 Cells = NDArray[np.intp]
@@ -72,14 +72,9 @@ def calibrate_counts(tables: Tables, budget: Budget, share: float) -> CountsPlan
     Edges: an infinite epsilon asks for no noise; delta = 0 has no Gaussian price, and is refused.
     """
     check(0 < share < 1, f"Expected 0 < share={share} < 1.")
-    scale = 0.0
-    events: tuple[Gaussian, ...] = ()
-    if budget.private:
-        if budget.delta == 0:
-            refuse("Counts with Gaussian noise need delta > 0. Use public cuts and named pairs, or delta > 0.")
-        moved, size = tables.sensitivity(), sum(tables.sizes)
-        bare = moved.under(budget.adjacency) / (math.sqrt(share) * mu(budget))
-        scale = bare / (1 - grid_slack(bare, size) / bare)
-        events = (Gaussian(moved.plus(grid_slack(scale, size)), scale),)
+    if budget.private and budget.delta == 0:
+        refuse("Counts with Gaussian noise need delta > 0. Use public cuts and named pairs, or delta > 0.")
+    events = share_of(budget, share, tables.sensitivity(), sum(tables.sizes))
+    scale = events[0].scale if events else 0.0
     words = (f"{share:.3g} of the budget (of mu^2) for counts of {len(tables.sizes)} tables",)
     return CountsPlan(events=events, theorem="counts", scale=scale, assumptions=words)

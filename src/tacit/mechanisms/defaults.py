@@ -15,6 +15,8 @@ from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.descent import Average, Descent, Schedule
 from tacit.mechanisms.samplers import Disjoint, Everyone, Sampler
 from tacit.privacy.accounting import gaussian_mu
+from tacit.privacy.events import Gaussian, Sensitivity
+from tacit.privacy.noise import grid_slack
 from tacit.types import Budget, Facts
 
 MOST_STEPS = 300
@@ -44,6 +46,18 @@ def mu(budget: Budget) -> float:
     whole = gaussian_mu(min(budget.epsilon, 50.0), budget.delta or 1e-6)
     spent = sum(event.count * (event.sensitivity.under(budget.adjacency) / event.scale) ** 2 for event in budget.spent)
     return math.sqrt(max(whole**2 - spent, 1e-4 * whole**2))
+
+
+def share_of(budget: Budget, share: float, moved: Sensitivity, size: int) -> tuple[Gaussian, ...]:
+    """One Gaussian release of ``size`` numbers for about this part of the budget's mu^2; none where nothing is private.
+
+    The price is that of the event, whatever part it turns out to be.
+    """
+    if not budget.private:
+        return ()
+    bare = moved.under(budget.adjacency) / (math.sqrt(share) * mu(budget))
+    scale = bare / (1 - grid_slack(bare, size) / bare)
+    return (Gaussian(moved.plus(grid_slack(scale, size)), scale),)
 
 
 def spread(budget: Budget, facts: Facts, noise: str = "gaussian") -> float:

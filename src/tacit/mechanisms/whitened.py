@@ -32,12 +32,12 @@ from tacit.linear.losses import Logistic
 from tacit.linear.problem import Problem, Records, hessian_slack
 from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Method, Plan
-from tacit.mechanisms.defaults import mu, whitened_length, whitening_rule
+from tacit.mechanisms.defaults import share_of, whitened_length, whitening_rule
 from tacit.mechanisms.gradient import GradientPerturbation, GradientPlan
 from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.samplers import Everyone, Poisson
-from tacit.privacy.events import Gaussian, Sensitivity
-from tacit.privacy.noise import Source, add_gaussian, grid_slack
+from tacit.privacy.events import Sensitivity
+from tacit.privacy.noise import Source, add_gaussian
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Spread
 
 WIDEST = 5000
@@ -184,10 +184,11 @@ class Whitened:
     def __post_init__(self) -> None:
         known = isinstance(self.inner, ObjectivePerturbation | GradientPerturbation) and not self.inner.pure
         check(known, "Expected objective or gradient perturbation with Gaussian noise, to train on whitened rows.")
-        sampled = isinstance(self.inner, GradientPerturbation) and not isinstance(
-            self.inner.sampler, Everyone | Poisson
+        sampler = self.inner.sampler if isinstance(self.inner, GradientPerturbation) else Everyone()
+        check(
+            isinstance(sampler, Everyone | Poisson),
+            "Expected the sampler Everyone or Poisson, to train on whitened rows.",
         )
-        check(not sampled, "Expected the sampler Everyone or Poisson, to train on whitened rows.")
         check(self.share is None or 0 < self.share < 1, f"Expected 0 < share={self.share} < 1.")
         check(self.edge is None or 0 < self.edge < math.inf, f"Expected edge={self.edge} > 0 and finite.")
         check_count("runs", self.runs)
@@ -215,15 +216,10 @@ class Whitened:
         share, edge = whitening_rule(facts)
         share, edge, square_radius = self.share or share, self.edge or edge, facts.radius**2
         side = facts.features if self.runs == 1 else (facts.features - facts.intercept) // self.runs
-        size = side * (side + 1) // 2
         rounding = square_radius * self.runs * hessian_slack(facts)
         moved = Sensitivity(square_radius, math.sqrt(2) * square_radius).plus(rounding)
-        scale = 0.0
-        released: tuple[Gaussian, ...] = ()
-        if budget.private:
-            bare = moved.under(budget.adjacency) / (math.sqrt(share) * mu(budget))
-            scale = bare / (1 - grid_slack(bare, size) / bare)
-            released = (Gaussian(moved.plus(grid_slack(scale, size)), scale),)
+        released = share_of(budget, share, moved, side * (side + 1) // 2)
+        scale = released[0].scale if released else 0.0
         rest = replace(budget, spent=(*budget.spent, *released))
         even = replace(facts, intercept=False, constant=0.0) if self.runs == 1 else facts
         inner = self.inner.calibrate(rest, even, regularization, calibration)
