@@ -11,8 +11,8 @@ from pathlib import Path
 
 ROOMS = (
     "_version", "checks", "types", "rounding", "reading", "data", "schema", "features", "linear", "privacy",
-    "influence", "mechanisms", "training", "estimators", "nn", "files", "published", "protocol", "datasets",
-    "report", "audit", "cli", "tacit",
+    "ledger", "influence", "mechanisms", "training", "estimators", "statistics", "evaluation", "search", "nn", "files",
+    "published", "protocol", "datasets", "report", "audit", "cli", "tacit",
 )  # fmt: skip
 """From top to bottom: a folder of ``src/tacit`` or a module beside them; ``tacit`` is the package's own face, last."""
 

@@ -241,7 +241,7 @@ def test_methods_without_a_joint_proof_are_refused_before_anything_is_spent(sett
 def test_a_seed_gives_the_survey_and_the_training_noise_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = []
     real = additive.train
-    monkeypatch.setattr(additive, "train", lambda *args: sources.append(args[2]) or real(*args))
+    monkeypatch.setattr(additive, "train", lambda *args, **more: sources.append(args[2]) or real(*args, **more))
     model = fitted(cuts="private")
     (source,) = sources
     drawn = fitted(cuts="private")

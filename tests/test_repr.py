@@ -12,7 +12,7 @@ from tacit.datasets import Dataset
 from tacit.linear.losses import Logistic, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms.moments import Sums
-from tacit.mechanisms.statistics import Moments
+from tacit.mechanisms.sufficient import Moments
 from tacit.report.demo import Task
 
 CELL = 0.12345678

@@ -16,6 +16,7 @@ from typing import Any
 
 from tacit._version import __version__
 from tacit.checks import at_most, plain_numbers, refuse
+from tacit.ledger import Ledger, ledger_of
 from tacit.mechanisms.base import Chosen, Plan
 from tacit.privacy import accounting
 from tacit.privacy.calibrate import fits
@@ -24,6 +25,12 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
 from tacit.privacy.theorems import COUNTED, RECORD, THEOREMS, after_counts
 from tacit.types import Budget, Calibration, Facts, Solution, Status
+
+UNSCALED = (
+    "columns and rows were not scaled, filled in or chosen by looking at these records, unless that step is charged too"
+)
+ONE_RELEASE = "this is one release: all that is released about the same people adds up (tacit.Ledger keeps the total)"
+"""What every guarantee of a model assumes."""
 
 
 class RefutedWarning(UserWarning):
@@ -57,7 +64,7 @@ def prepare(
     plan = calibrate(facts, chosen, regularization, calibration)
     return state(
         plan, facts.records, chosen.budget, method=chosen.name, seeded=seeded, calibration=calibration,
-        assumptions=assumptions,
+        assumptions=assumptions, rows_per_person=facts.rows_per_person,
     )  # fmt: skip
 
 
@@ -89,6 +96,7 @@ def state(
     assumptions: tuple[str, ...] = (),
     record_assumptions: tuple[str, ...] | None = None,
     collection: str = "",
+    rows_per_person: int | None = None,
 ) -> Prepared:
     """The guarantee of a calibrated plan, and where people perturb their own records, the guarantee of one record.
 
@@ -101,8 +109,8 @@ def state(
     guarantee = Guarantee(
         epsilon=budget.epsilon, delta=budget.delta, adjacency=budget.adjacency, status=_status(plan, budget, method),
         method=method, theorem=theorem, records=records, events=events,
-        assumptions=(*assumptions, *plan.assumptions), seeded=seeded, calibration=calibration, version=__version__,
-        collection=collection,
+        assumptions=(*assumptions, *plan.assumptions, UNSCALED, ONE_RELEASE), seeded=seeded, calibration=calibration,
+        version=__version__, collection=collection, rows_per_person=rows_per_person,
     )  # fmt: skip
     if plan.record is None:
         return Prepared(plan, guarantee)
@@ -154,7 +162,27 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     return status
 
 
-def train(prepared: Prepared, problem: Any, source: Source, spend: Callable[[Prepared], None]) -> Solution:
-    """Spend, then run: the guarantees are handed to ``spend`` before the result exists, so a crash cannot hide them."""
+def charge(prepared: Prepared, ledger: Ledger | str | None) -> None:
+    """Write the release down in its ledger, before anything of it exists; refused where the ledger has no room."""
+    book = ledger_of(ledger)
+    if book is not None:
+        book.charge(prepared.guarantee)
+
+
+def train(
+    prepared: Prepared,
+    problem: Any,
+    source: Source,
+    spend: Callable[[Prepared], None],
+    *,
+    ledger: Ledger | str | None = None,
+    charged: bool = False,
+) -> Solution:
+    """Charge, spend, then run: ledger and guarantees hold the release before it exists, so a crash cannot hide it.
+
+    ``charged``: a ledger holds it already, as a part of a larger release.
+    """
+    if not charged:
+        charge(prepared, ledger)
     spend(prepared)
     return prepared.plan.run(problem, source)

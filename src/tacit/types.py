@@ -129,7 +129,8 @@ class Loss(Protocol):
 class Facts:
     """Everything public about a training run, and nothing else: the head of the public river.
 
-    ``records`` is n, declared public. ``features`` counts the columns of the design, the intercept among them.
+    ``records`` is n, declared public: rows, or with ``rows_per_person`` people, each with up to so many rows, which
+    together weigh as much as one. ``features`` counts the columns of the design, the intercept among them.
     ``outputs`` is the number of columns of the parameter matrix. ``radius`` bounds the norm of every design row,
     the intercept's ``constant`` coordinate included.
     """
@@ -141,6 +142,7 @@ class Facts:
     loss: Loss
     intercept: bool = False
     constant: float = 0.0
+    rows_per_person: int | None = None
 
     def __post_init__(self) -> None:
         least, most = RADII

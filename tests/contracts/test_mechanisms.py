@@ -28,7 +28,7 @@ from tacit.mechanisms import (
     choose_method,
 )
 from tacit.mechanisms.output import Minimum, OutputPlan
-from tacit.mechanisms.statistics import StatisticsPlan
+from tacit.mechanisms.sufficient import StatisticsPlan
 from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, PoissonGaussian, SubsetGaussian
 from tacit.privacy.guarantee import Guarantee, checksum, spent

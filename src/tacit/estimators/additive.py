@@ -169,7 +169,7 @@ class Additive(PrivateLinear):
         price = accounting.epsilon(plan.events, budget.delta, budget.adjacency) if plan.events else math.inf
         own = replace(budget, epsilon=max(price, 1e-9 * min(budget.epsilon, 1.0)))
         prepared = state(plan, len(cells[0]), own, method="counts", seeded=begun.source.seeded)
-        released = train(prepared, tables.count(cells), begun.source, self._spend).weights
+        released = train(prepared, tables.count(cells), begun.source, self._spend, charged=True).weights
         return tables.counts(released), [plan.scale / weight for weight in tables.weights]
 
     def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:

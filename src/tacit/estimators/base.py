@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, va
 from tacit.checks import check, check_positive, check_real, plain_numbers
 from tacit.data.canonical import canonical, column
 from tacit.data.rows import Design
+from tacit.ledger import Ledger, ledger_of
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
-from tacit.training import Prepared, clipped_rows, prepare, train
+from tacit.training import Prepared, charge, clipped_rows, prepare, train
 from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition, Solution, Spread
 
 INTERCEPT = 0.5
@@ -49,9 +50,13 @@ def source_from(random_state: Any) -> Source:
     return SeededSource(int(random_state))
 
 
-def budget_of(epsilon: Any, delta: Any, adjacency: Adjacency, records: int) -> Budget:
-    """What a fit may spend; a delta of None is n**-1.5, at most 0.01."""
-    chosen = min(records**-1.5, 0.01) if delta is None else check_real("delta", delta)
+def budget_of(
+    epsilon: Any, delta: Any, adjacency: Adjacency, records: int, ledger: Ledger | str | None = None
+) -> Budget:
+    """What a fit may spend; a delta of None is the ledger's where one is charged, else n**-1.5, at most 0.01."""
+    book = ledger_of(ledger)
+    default = min(records**-1.5, 0.01) if book is None else book.delta
+    chosen = default if delta is None else check_real("delta", delta)
     return Budget(check_real("epsilon", epsilon), chosen, adjacency)
 
 
@@ -100,6 +105,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     fit_intercept: bool = True
     regularization: float | None = None
     random_state: Any = None
+    ledger: Ledger | str | None = None
     settings: ClassVar[tuple[str, ...]] = ()
     """Fitted numbers that were chosen from public facts, and that predictions need; model files hold them."""
 
@@ -113,7 +119,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
             given = check_real("regularization", self.regularization)
             check(0 <= given < math.inf, f"Expected regularization={given} >= 0 and finite.")
         check_positive("clip", self.clip)
-        return Begun(budget_of(self.epsilon, self.delta, self.adjacency, records), source_from(self.random_state))
+        budget = budget_of(self.epsilon, self.delta, self.adjacency, records, self.ledger)
+        return Begun(budget, source_from(self.random_state))
 
     def _train(
         self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...], begun: Begun | None
@@ -129,13 +136,14 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
             problem.facts, chosen, seeded=source.seeded, regularization=self._regularization(problem, chosen),
             calibration=self.calibration, assumptions=(clipped_rows(problem.facts), *earlier, *assumptions),
         )  # fmt: skip
+        charge(prepared, self.ledger)
         columns = X.shape[1]
         if late is not None:
             # Events must not depend on what was just released: the width stays the one that they were priced with.
             rows = late()
             columns, padding = rows.shape[1], np.zeros((len(rows), X.shape[1] - rows.shape[1]))
             problem = replace(problem, records=Records.build(np.hstack([rows, padding]), targets, clip, intercept))
-        solution = _without(train(prepared, problem, source, self._spend), slice(columns, X.shape[1]))
+        solution = _without(train(prepared, problem, source, self._spend, charged=True), slice(columns, X.shape[1]))
         self._keep(solution)
         self.build(solution.weights, columns, intercept, prepared)
 

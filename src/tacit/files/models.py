@@ -26,7 +26,7 @@ from tacit.privacy.theorems import COUNTED, OWNER, RECORD, after_counts
 from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
 from tacit.schema import Schema
 
-_UNWRITTEN = {"random_state", "schema"}
+_UNWRITTEN = {"random_state", "schema", "ledger"}
 """Parameters that no file holds: the seed, and a schema before curves and pairs: the file has that of the model."""
 _SLOTS = ("slot_weights_", "slot_errors_")
 FORMAT = "tacit-model"

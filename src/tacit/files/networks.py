@@ -20,7 +20,7 @@ from tacit.reading import floats, need, write_whole
 KINDS: dict[str, type[MLPClassifier] | type[CNNClassifier]] = {
     kind.__name__: kind for kind in (MLPClassifier, CNNClassifier)
 }
-_SKIPPED = ("random_state", "device", "classes")
+_SKIPPED = ("random_state", "device", "classes", "ledger")
 
 
 def save(model: MLPClassifier | CNNClassifier, path: str | Path) -> None:

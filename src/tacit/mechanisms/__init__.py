@@ -9,7 +9,7 @@ from tacit.mechanisms.objective import ObjectivePerturbation
 from tacit.mechanisms.output import Output
 from tacit.mechanisms.registry import METHODS, choose_method
 from tacit.mechanisms.samplers import Disjoint, Everyone, Poisson, Subset
-from tacit.mechanisms.statistics import SufficientStatistics
+from tacit.mechanisms.sufficient import SufficientStatistics
 from tacit.mechanisms.svrg import Svrg
 from tacit.mechanisms.whitened import Whitened
 

@@ -13,6 +13,7 @@ from torch import nn
 from tacit.checks import check, check_count, check_positive
 from tacit.data.canonical import plain
 from tacit.estimators.base import budget_of, source_from
+from tacit.ledger import Ledger
 from tacit.mechanisms.base import Chosen
 from tacit.nn.architectures import cifar_network, mlp_network, mnist_network
 from tacit.nn.estimator import NetworkFace
@@ -56,6 +57,7 @@ class _NetworkClassifier(NetworkFace):
     device: str = "cpu"
     verbose: bool = False
     random_state: Any = None
+    ledger: Ledger | str | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train privately on rows or images; the guarantee is set before a record is touched.
@@ -67,7 +69,7 @@ class _NetworkClassifier(NetworkFace):
         labels = self._codes(y, len(images))
         source = source_from(self.random_state)
         network = self._build(source).to(self.device)
-        budget = budget_of(self.epsilon, self.delta, self.adjacency, len(labels))
+        budget = budget_of(self.epsilon, self.delta, self.adjacency, len(labels), self.ledger)
         mechanism = self._mechanism(budget, len(labels))
         size = sum(p.numel() for p in network.parameters())
         facts = Facts(
@@ -87,7 +89,7 @@ class _NetworkClassifier(NetworkFace):
             progress(step)
 
         problem = NetworkProblem(network, chosen, images.to(self.device), labels.to(self.device), after_step)
-        train(prepared, problem, source, lambda made: setattr(self, "guarantee_", made.guarantee))
+        train(prepared, problem, source, lambda made: setattr(self, "guarantee_", made.guarantee), ledger=self.ledger)
         self.network_ = network.cpu().eval()
         return self
 

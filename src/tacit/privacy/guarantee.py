@@ -35,7 +35,8 @@ class Guarantee:
 
     ``events`` is what was released; its price is recomputed from these numbers alone by :meth:`verify`. ``status`` is
     'proven', 'claimed' or 'refuted'. It covers one fit: fits on the same people add up (:func:`spent`). ``collection``
-    names the protocol whose contributors' noise the model shares, where there is one.
+    names the protocol whose contributors' noise the model shares, where there is one. ``rows_per_person`` says that
+    neighbours differ in all rows of one person, who has at most so many; None: in one row, and ``records`` are rows.
     """
 
     epsilon: float
@@ -52,6 +53,12 @@ class Guarantee:
     protects: str = MODEL
     version: str = ""
     collection: str = ""
+    rows_per_person: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """Whom it protects, all their rows at once: 'person', or 'row'."""
+        return "row" if self.rows_per_person is None else "person"
 
     @property
     def noise(self) -> dict[str, float]:
@@ -143,6 +150,7 @@ class Guarantee:
             if content.get("theorem") in ("input", "input-paper", "input-record"):
                 refuse("This guarantee is of an earlier version of Tacit, which did not say whose noise it shares.")
             content["collection"] = ""
+        content.setdefault("rows_per_person", None)  # earlier versions knew rows only
         if set(content) != {"format", *names}:
             refuse(f"This guarantee is malformed: it does not have exactly the fields {', '.join(sorted(names))}.")
         fields = {name: content[name] for name in names}
@@ -166,6 +174,13 @@ class Guarantee:
             refuse(f"This is not a Tacit guarantee: it is longer than {LONGEST:,} characters.")
         return cls.from_dict(parse(text))
 
+    @property
+    def _protected(self) -> str:
+        if self.rows_per_person is None:
+            return f"{self.records:,} record{'' if self.records == 1 else 's'}; n is public"
+        rows = f"{self.rows_per_person:,} row{'' if self.rows_per_person == 1 else 's'}"
+        return f"{self.records:,} people with up to {rows} each, all of a person's at once; their number is public"
+
     def __str__(self) -> str:
         if not self.events:
             return f"NOT PRIVATE: {self.method} was run without noise (epsilon = infinity)."
@@ -180,7 +195,7 @@ class Guarantee:
             f"{'REFUTED, the claim was ' if self.status == 'refuted' else ''}({at_most(self.epsilon, 6)}, "
             f"{at_most(self.delta, 3)})-differential privacy, {self.adjacency} neighbours; {also}",
             f"status      {self.status.upper()} ({self.calibration} calibration)",
-            f"protects    {self.protects}, for {self.records:,} record{'' if self.records == 1 else 's'}; n is public",
+            f"protects    {self.protects}, for {self._protected}",
             f"method      {self.method}",
             *(_wrapped("collection", f"{self.collection}: {_SHARED}") if self.collection else ()),
             *_wrapped("theorem", f"{row.statement} [{row.reference}; docs page '{row.page}']"),
@@ -211,6 +226,10 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "protects": (_text, "one line of text"),
     "version": (_text, "one line of text"),
     "collection": (_text, "one line of text"),
+    "rows_per_person": (
+        lambda v: v is None or is_count(v, 1),
+        f"nothing, or a whole number from 1 to {events.COUNT:,}",
+    ),
 }
 """What the fields of a guarantee must be, and how to say it; events check themselves."""
 

@@ -1,0 +1,90 @@
+"""Whose row each row is: where a person has several, all of them are protected at once.
+
+``groups`` names the person of each row, and ``rows_per_person`` is declared. Of a person with more rows, the first so
+many in the order of the table count: which ones depends on that person's rows alone. The number of people is public;
+how many rows they have is not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import check, check_count
+from tacit.types import Array
+
+_NOTHING = ("NAType", "NaTType")
+"""The classes of pandas' missing values."""
+_UNNAMED = "Expected groups to name the person of every row, found a missing value; give every row a name or drop it."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class People:
+    """Rows that count, person after person: ``rows`` are their places in the table, person i's from ``starts[i]`` on.
+
+    No person has more than ``most`` of them.
+    """
+
+    rows: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    most: int
+
+    @property
+    def count(self) -> int:
+        """Number of people: public."""
+        return len(self.starts)
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """How many rows each person has, of those that count: private."""
+        return np.diff(self.starts, append=len(self.rows))
+
+    @property
+    def shares(self) -> Array:
+        """A weight for each of ``rows``, one over how many its person has: those of a person add up to one."""
+        return np.repeat(1.0 / self.sizes, self.sizes)
+
+
+def people_of(groups: Any, rows: int, rows_per_person: Any) -> People:
+    """The people of a table with so many rows.
+
+    Edges: a wrong length, missing names and a bound that is not a whole number >= 1 raise, and quote no name.
+    """
+    check(
+        rows_per_person is not None,
+        "Declare rows_per_person: a public number that bounds how many rows of one person count.",
+    )
+    most = check_count("rows_per_person", rows_per_person)
+    check(not np.ma.is_masked(groups), _UNNAMED)
+    names = np.asarray(groups)
+    names = names.ravel() if names.shape == (rows, 1) else names
+    check(names.ndim == 1 and len(names) == rows, "Expected groups to name one person for each row of the table.")
+    check(not _missing(names), _UNNAMED)
+    if names.dtype == object:  # numbers and texts mixed have no order, and need none
+        places = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
+        codes = np.fromiter((places[name] for name in names.tolist()), dtype=np.intp, count=rows)
+    else:
+        codes = np.unique(names, return_inverse=True)[1].astype(np.intp, copy=False)
+    order = np.argsort(codes, kind="stable")
+    new = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    rank = np.arange(rows) - np.repeat(new, np.diff(new, append=rows))
+    kept = rank < most
+    return People(order[kept], np.flatnonzero(rank[kept] == 0).astype(np.intp), most)
+
+
+def _missing(names: NDArray[Any]) -> bool:
+    if names.dtype.kind == "f":
+        return bool(np.isnan(names).any())
+    if names.dtype.kind in "mM":
+        return bool(np.isnat(names).any())
+    if names.dtype.kind != "O":
+        return False
+    return any(name is None or type(name).__name__ in _NOTHING or _is_nan(name) for name in names)
+
+
+def _is_nan(name: object) -> bool:
+    return isinstance(name, float | np.floating) and math.isnan(name)
