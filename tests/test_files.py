@@ -262,8 +262,16 @@ def test_a_false_guarantee_of_one_record_is_not_verified(
 
 
 def test_files_of_earlier_versions_are_read(written: dict[str, Any]) -> None:
-    """The second version has no precondition=, for no rows were whitened; the first no guarantee of one record."""
-    parameters = {key: value for key, value in written["parameters"].items() if key != "precondition"}
+    """The third version knows no people and no weights; the second has no precondition=, for no rows were whitened; the
+    first no guarantee of one record.
+    """
+    later = ("rows_per_person", "weight_bound", "class_weight")
+    known = {key: value for key, value in written["parameters"].items() if key not in later}
+    third = from_dict(resealed({**written, "version": 3, "parameters": known}))[0]
+    assert (third.rows_per_person, third.weight_bound, third.class_weight) == (None, 1.0, None)
+    with pytest.raises(PrivacyError, match="parameters"):
+        from_dict(resealed({**written, "version": 3}))
+    parameters = {key: value for key, value in known.items() if key != "precondition"}
     second = {**written, "version": 2, "parameters": parameters}
     del second["slots"]  # which only additive models have
     first = resealed({key: value for key, value in {**second, "version": 1}.items() if key != "record_guarantee"})
@@ -279,7 +287,7 @@ def test_files_of_earlier_versions_are_read(written: dict[str, Any]) -> None:
         from_dict(resealed({**second, "version": 3, "slots": None}))
     with pytest.raises(PrivacyError, match="fields"):
         from_dict(resealed({**second, "version": 3}))
-    for version in (0, -1, 4):
+    for version in (0, -1, 5):
         with pytest.raises(PrivacyError, match="version"):
             from_dict(resealed({**written, "version": version}))
 

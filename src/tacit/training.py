@@ -23,7 +23,7 @@ from tacit.privacy.calibrate import fits
 from tacit.privacy.events import Gaussian
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
-from tacit.privacy.theorems import COUNTED, RECORD, THEOREMS, after_counts
+from tacit.privacy.theorems import COUNTED, PEOPLE, RECORD, THEOREMS, after_counts
 from tacit.types import Budget, Calibration, Facts, Solution, Status
 
 UNSCALED = (
@@ -79,7 +79,11 @@ def calibrate(
     budget = plain_numbers(chosen.budget)
     if budget.spent and calibration == "paper":
         refuse("A paper's noise is set for a fit that released nothing before. Use calibration='proven'.")
+    if facts.rows_per_person is not None and calibration == "paper":
+        refuse("A paper's noise protects one row, and people may have several here. Use calibration='proven'.")
     plan: Plan = mechanism.calibrate(budget, facts, plain_numbers(regularization), calibration)
+    if facts.rows_per_person is not None and plan.theorem not in PEOPLE:
+        refuse("This method protects one row, and people may have several here. Use method='auto'.")
     if budget.spent and not (plan.theorem in COUNTED and fits(plan.events, budget)):
         refuse("This method does not count what was released before it. Use another method.")
     return plan

@@ -56,7 +56,7 @@ def test_events_survive_json(event):
     data = json.loads(json.dumps(events.to_dict(event)))
     assert data["kind"] == type(event).__name__
     assert events.from_dict(data) == event
-    for name in list(data):
+    for name in set(data) - {"rows"}:  # which earlier versions did not write
         lacking = {key: value for key, value in data.items() if key != name}
         with pytest.raises(ValueError, match="known kind" if name == "kind" else "exactly the fields"):
             events.from_dict(lacking)

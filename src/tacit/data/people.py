@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tacit.checks import check, check_count
 from tacit.types import Array
 
+_UNITS = 2.0**24
 _NOTHING = ("NAType", "NaTType")
 """The classes of pandas' missing values."""
 _UNNAMED = "Expected groups to name the person of every row, found a missing value; give every row a name or drop it."
@@ -45,8 +46,11 @@ class People:
 
     @property
     def shares(self) -> Array:
-        """A weight for each of ``rows``, one over how many its person has: those of a person add up to one."""
-        return np.repeat(1.0 / self.sizes, self.sizes)
+        """A weight for each of ``rows``, one over how many its person has: those of a person add up to one at most.
+
+        They are rounded down to whole multiples of 2**-24, so that sums of them are exact for 500 million people.
+        """
+        return np.repeat(np.floor(_UNITS / self.sizes) / _UNITS, self.sizes)
 
 
 def people_of(groups: Any, rows: int, rows_per_person: Any) -> People:

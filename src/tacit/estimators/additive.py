@@ -25,6 +25,7 @@ from tacit.estimators import terms
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.choosing import interaction, recut, strongest
 from tacit.estimators.classification import LogisticRegression, label_codes
+from tacit.estimators.counted import Counted
 from tacit.estimators.regression import LinearRegression, target_numbers
 from tacit.estimators.survey import ANSWERS, Survey, asked_pairs, with_curves, with_pairs
 from tacit.estimators.terms import Term
@@ -61,7 +62,7 @@ class Additive(PrivateLinear):
     pairs: Any = ()
     fitted: ClassVar[tuple[str, ...]] = ("schema_", "slot_weights_", "slot_errors_")
 
-    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun) -> Self:
+    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
         """Train on encoded rows; ``declared``: targets are those that the schema declares."""
         raise NotImplementedError
 
@@ -69,8 +70,11 @@ class Additive(PrivateLinear):
         """Each record's cell of the target, and how many there are."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Train privately on a table: a data frame, or a dict of columns. Without y the schema names the target."""
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
+        """Train privately on a table: a data frame, or a dict of columns. Without y the schema names the target.
+
+        ``groups`` and ``sample_weight`` as in :meth:`LogisticRegression.fit`.
+        """
         declared = self.declared()
         table = _table(X, declared)
         targets = declared.encode_target(table) if y is None else column(y)
@@ -81,12 +85,14 @@ class Additive(PrivateLinear):
         self._forget()
         for name in self.fitted:
             self.__dict__.pop(name, None)
-        begun = self._begin(records)
-        schema, begun = self._expanded(declared, cells, targets, y is None, begun)
+        own = self._counted(groups, sample_weight, records)
+        cells, targets = {name: own.pick(values) for name, values in cells.items()}, own.pick(np.asarray(targets))
+        own = replace(own, placed=True)
+        schema, begun = self._expanded(declared, cells, targets, y is None, self._begin(own.count), own)
         if begun.rows is not None:  # only their number and width count until the survey is made
-            return self._finish(np.zeros((records, schema.width)), targets, y is None, begun)
+            return self._finish(np.zeros((len(targets), schema.width)), targets, y is None, begun, own)
         self.schema_ = schema
-        return self._finish(schema.encode(table, float(self.clip)), targets, y is None, begun)
+        return self._finish(schema.encode(cells, float(self.clip)), targets, y is None, begun, own)
 
     def declared(self) -> Schema:
         """The schema as it was declared."""
@@ -99,7 +105,13 @@ class Additive(PrivateLinear):
         raise ValueError(_NO_SCHEMA)
 
     def _expanded(
-        self, declared: Schema, cells: Mapping[str, NDArray[Any]], targets: Any, own: bool, begun: Begun
+        self,
+        declared: Schema,
+        cells: Mapping[str, NDArray[Any]],
+        targets: Any,
+        named_y: bool,
+        begun: Begun,
+        own: Counted,
     ) -> tuple[Schema, Begun]:
         """The schema with curves and pairs: by public facts; and where a survey is to decide, the widest it can choose.
 
@@ -113,11 +125,11 @@ class Additive(PrivateLinear):
         )
         if self.slots is not None:
             check(2 <= check_count("slots", self.slots) <= 1000, f"Expected slots={self.slots} to be from 2 to 1000.")
-        sizes = begun.budget, len(targets), len(declared.columns)
+        sizes = begun.budget, own.count, len(declared.columns)
         private = self.cuts == "private" or (self.cuts == "auto" and self._countable and defaults.counts_first(*sizes))
         wanted, named = asked_pairs(declared, self.pairs)
         schema = replace(with_curves(declared, self.slots, defaults.slots(*sizes), self.kind, self.cuts), layout="box")
-        codes, answers = self._answers(targets, own) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
+        codes, answers = self._answers(targets, named_y) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
         survey = Survey.of(declared, cuts=private, contest=wanted > 0, answers=answers)
         most = len(survey.rivals)
         check(wanted <= most, f"Expected pairs={wanted} to be at most {most}, the number of pairs that there are.")
@@ -130,7 +142,7 @@ class Additive(PrivateLinear):
         broad = with_pairs(schema, (*named, *(survey.rivals[place] for place in widest)), self.kind)
 
         def rows() -> Array:
-            counts, deviations = self._surveyed(survey, survey.cells(cells, declared.missing, codes), plan, begun)
+            counts, deviations = self._surveyed(survey, survey.cells(cells, declared.missing, codes), plan, begun, own)
             numbers = len(survey.grids)
             cut = recut(schema, survey.grids, counts[:numbers])
             scores = [
@@ -162,14 +174,17 @@ class Additive(PrivateLinear):
         return plan, plan.assumptions
 
     def _surveyed(
-        self, survey: Survey, cells: list[Cells], plan: CountsPlan, begun: Begun
+        self, survey: Survey, cells: list[Cells], plan: CountsPlan, begun: Begun, own: Counted
     ) -> tuple[list[Array], list[float]]:
         """State, spend, release the counts; what is trained afterwards is priced together with them."""
         budget, tables = begun.budget, survey.tables()
         price = accounting.epsilon(plan.events, budget.delta, budget.adjacency) if plan.events else math.inf
-        own = replace(budget, epsilon=max(price, 1e-9 * min(budget.epsilon, 1.0)))
-        prepared = state(plan, len(cells[0]), own, method="counts", seeded=begun.source.seeded)
-        released = train(prepared, tables.count(cells), begun.source, self._spend, charged=True).weights
+        alone = replace(budget, epsilon=max(price, 1e-9 * min(budget.epsilon, 1.0)))
+        prepared = state(
+            plan, own.count, alone, method="counts", seeded=begun.source.seeded, rows_per_person=own.rows_per_person
+        )
+        summed = tables.count(cells, own.shares.weights)
+        released = train(prepared, summed, begun.source, self._spend, charged=True).weights
         return tables.counts(released), [plan.scale / weight for weight in tables.weights]
 
     def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
@@ -259,8 +274,9 @@ class AdditiveClassifier(Additive, LogisticRegression):
     Fitted, beside what that has: ``schema_``, with the curves and pairs that were used; ``terms_``; ``offset_``.
     """
 
-    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun) -> Self:
-        self._fit(rows, targets, self._classes(declared), begun)
+    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
+        X, y = self._records(rows, targets)
+        self._fit(X, y, self._classes(declared), own, begun)
         target = self.schema_.target
         if target is not None and set(target.classes or ()) != set(self.classes_.tolist()):
             self.schema_ = replace(self.schema_, target=None)  # y was something else than what the schema declares
@@ -286,8 +302,9 @@ class AdditiveRegressor(Additive, LinearRegression):
     bounds of the schema's target.
     """
 
-    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun) -> Self:
-        return self._fit(rows, targets, begun)
+    def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
+        X, y = self._records(rows, targets)
+        return self._fit(X, y, own, begun)
 
     def _range(self) -> tuple[float, float]:
         if self.target_bound is not None:

@@ -15,13 +15,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
-from tacit.checks import check, check_positive, check_real, plain_numbers
+from tacit.checks import check, check_positive, check_real, plain_numbers, refuse
 from tacit.data.canonical import canonical, column
 from tacit.data.rows import Design
+from tacit.estimators.counted import Counted, counted
 from tacit.ledger import Ledger, ledger_of
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
+from tacit.privacy.theorems import PEOPLE
 from tacit.training import Prepared, charge, clipped_rows, prepare, train
 from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition, Solution, Spread
 
@@ -64,13 +66,15 @@ class Begun(NamedTuple):
     """A fit that has begun: what it may spend and has spent, where its noise comes from, and what it assumes so far.
 
     ``rows`` releases what the budget counts as spent, and gives the rows to train on: at most as wide as those that the
-    fit was prepared with. It is called once everything is priced and nothing is left to refuse.
+    fit was prepared with. ``weights`` does the same for the weights of rows. Both are called once everything is priced
+    and nothing is left to refuse.
     """
 
     budget: Budget
     source: Source
     assumptions: tuple[str, ...] = ()
     rows: Callable[[], Array] | None = None
+    weights: Callable[[], Array] | None = None
 
 
 def _without(solution: Solution, padding: slice) -> Solution:
@@ -104,6 +108,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     clip: float = 1.0
     fit_intercept: bool = True
     regularization: float | None = None
+    rows_per_person: int | None = None
+    weight_bound: float = 1.0
     random_state: Any = None
     ledger: Ledger | str | None = None
     settings: ClassVar[tuple[str, ...]] = ()
@@ -123,29 +129,40 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         return Begun(budget, source_from(self.random_state))
 
     def _train(
-        self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...], begun: Begun | None
+        self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...], begun: Begun, own: Counted
     ) -> None:
         """Choose, prepare, spend, run, build: the whole fit, once the records are numbers."""
-        budget, source, earlier, late = begun or self._begin(len(targets))
-        clip = float(self.clip)
+        budget, source, earlier, late, late_weights = begun
+        clip, shares = float(self.clip), own.shares
         intercept = INTERCEPT * clip if self.fit_intercept else 0.0
-        problem = Problem(Records.build(X, targets, clip, intercept), plain_numbers(loss), outputs)
+        problem = Problem(Records.build(X, targets, clip, intercept, shares), plain_numbers(loss), outputs)
         chosen = choose_method(self.method, budget, problem.facts, self.calibration, self.precondition)
         problem = replace(problem, loss=self._tuned(problem, chosen))
+        said = (clipped_rows(problem.facts), *own.words, *earlier, *assumptions)
         prepared = prepare(
             problem.facts, chosen, seeded=source.seeded, regularization=self._regularization(problem, chosen),
-            calibration=self.calibration, assumptions=(clipped_rows(problem.facts), *earlier, *assumptions),
+            calibration=self.calibration, assumptions=said,
         )  # fmt: skip
+        if shares.weighted and prepared.plan.theorem not in PEOPLE:
+            refuse("This method takes every row as it is, and these have weights. Use method='auto'.")
         charge(prepared, self.ledger)
         columns = X.shape[1]
         if late is not None:
             # Events must not depend on what was just released: the width stays the one that they were priced with.
             rows = late()
             columns, padding = rows.shape[1], np.zeros((len(rows), X.shape[1] - rows.shape[1]))
-            problem = replace(problem, records=Records.build(np.hstack([rows, padding]), targets, clip, intercept))
+            X = np.hstack([rows, padding])
+        if late_weights is not None:
+            shares = own.times(late_weights()).shares
+        if late is not None or late_weights is not None:
+            problem = replace(problem, records=Records.build(X, targets, clip, intercept, shares))
         solution = _without(train(prepared, problem, source, self._spend, charged=True), slice(columns, X.shape[1]))
         self._keep(solution)
         self.build(solution.weights, columns, intercept, prepared)
+
+    def _counted(self, groups: Any, sample_weight: Any, rows: int) -> Counted:
+        """Whose rows count, and how much."""
+        return counted(groups, sample_weight, rows, self.rows_per_person, self.weight_bound)
 
     def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
         """Lambda of the mean objective, or None: chosen with the noise."""

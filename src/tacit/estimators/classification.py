@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,10 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.estimators.base import Begun, PrivateLinear
+from tacit.estimators.counted import BALANCE, ClassWeight, Counted, balanced, class_numbers
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
 from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem
 from tacit.mechanisms import Chosen, defaults
+from tacit.mechanisms.counts import Tables, calibrate_counts
 from tacit.types import Array, Loss
 
 __all__ = ["LinearSVC", "LogisticRegression"]
@@ -28,6 +30,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
     _: KW_ONLY
     classes: Any = None
+    class_weight: ClassWeight = None
 
     def _loss(self, classes: int) -> Loss:
         raise NotImplementedError
@@ -37,15 +40,21 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         tags.classifier_tags.poor_score = True  # privacy costs accuracy, most of it on the small sets that checks use
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist."""
-        return self._fit(X, y, self.classes)
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+        """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist.
 
-    def _fit(self, X: Any, y: Any, classes: Any, begun: Begun | None = None) -> Self:
-        """The fit to these classes, or to the labels in y, as far as it has not begun."""
+        ``groups`` names the person of each row: then all rows of a person are protected at once, and
+        ``rows_per_person`` must be declared. ``sample_weight``: how much each row counts, from 0 to ``weight_bound``.
+        """
         X, y = self._records(X, y)
+        return self._fit(X, y, self.classes, self._counted(groups, sample_weight, len(y)))
+
+    def _fit(self, X: Any, y: Any, classes: Any, own: Counted, begun: Begun | None = None) -> Self:
+        """The fit to these classes, or to the labels in y, as far as it has not begun."""
+        X, y = own.pick(X), own.pick(y)
         check_classification_targets(y)
         self.classes_, codes, note = label_codes(y, classes)
+        begun, own = self._weighted(codes, own, begun or self._begin(own.count))
         count = len(self.classes_)
         loss = self._loss(count)
         if count == 2:
@@ -54,8 +63,26 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
             targets, outputs = codes.astype(np.float64), count
         else:
             targets, outputs = np.where(codes[:, None] == np.arange(count), 1.0, -1.0), count
-        self._train(X, targets, loss, outputs, note, begun)
+        self._train(X, targets, loss, outputs, note, begun, own)
         return self
+
+    def _weighted(self, codes: NDArray[Any], own: Counted, begun: Begun) -> tuple[Begun, Counted]:
+        """Rows weighted by their class: by declared numbers, or once counts of the classes are released."""
+        numbers = class_numbers(self.class_weight, self.classes_)
+        if numbers is not None:
+            return begun, own.times(numbers[codes], "classes weighted by declared numbers")
+        if self.class_weight is None:
+            return begun, own
+        tables = Tables((len(self.classes_),), (1.0,))
+        plan = calibrate_counts(tables, begun.budget, BALANCE)
+        rest = replace(begun.budget, spent=(*begun.budget.spent, *plan.events))
+        words = (*begun.assumptions, *plan.assumptions, "classes weighted by their noisy counts")
+
+        def weights() -> Array:
+            counts = tables.count([codes.astype(np.intp)], own.shares.weights)
+            return np.asarray(balanced(plan.run(counts, begun.source).weights)[codes])
+
+        return begun._replace(budget=rest, assumptions=words, weights=weights), own.times(np.ones(len(codes)))
 
     def decision_function(self, X: Any) -> Array:
         """Scores: one column for two classes (as a vector), else one a class. Rows are clipped as in training."""
@@ -98,7 +125,9 @@ class LogisticRegression(PrivateClassifier):
     rows are shrunk to it), ``classes`` (the label set, declared), ``fit_intercept``, ``regularization`` (lambda of
     the mean objective; None: chosen with the noise), ``multiclass`` ('softmax' or 'one-vs-rest'), ``margin`` of the
     loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0; 0 for the methods of other papers),
-    ``random_state`` (None: operating system entropy).
+    ``rows_per_person`` (how many rows of one person count, where ``groups`` are given), ``weight_bound`` (the largest
+    sample weight), ``class_weight`` (a number for each class, or 'balanced' by counts that are charged),
+    ``random_state`` (None: operating system entropy), ``ledger`` (what the fit is charged to).
 
     Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
     """

@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 
 from tacit.checks import check, check_positive, check_range, check_real
 from tacit.estimators.base import Begun, PrivateLinear
+from tacit.estimators.counted import Counted
 from tacit.linear.losses import Pinball, PoissonLoss, Squared
 from tacit.types import Array, Loss
 
@@ -71,23 +72,29 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         low, high = self._range()
         return 0.5 * (low + high), 0.5 * (high - low)
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train privately on targets clipped to the declared range."""
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+        """Train privately on targets clipped to the declared range.
+
+        ``groups`` names the person of each row: then all rows of a person are protected at once, and
+        ``rows_per_person`` must be declared. ``sample_weight``: how much each row counts, from 0 to ``weight_bound``.
+        """
         low, high = self._range()
         if self.target_bound is None:
             warnings.warn(_UNBOUNDED.format(low=low, high=high, bound=self._bound_words), stacklevel=2)
-        return self._fit(X, y)
+        X, y = self._records(X, y)
+        return self._fit(X, y, self._counted(groups, sample_weight, len(y)))
 
-    def _fit(self, X: Any, y: Any, begun: Begun | None = None) -> Self:
+    def _fit(self, X: Any, y: Any, own: Counted, begun: Begun | None = None) -> Self:
         """The fit, as far as it has not begun."""
         low, high = self._range()
         (origin, unit), loss = self._units(), self._loss()
-        X, y = self._records(X, y)
+        X, y = own.pick(X), own.pick(y)
         targets = np.clip(target_numbers(y), low, high)
         targets -= origin
         targets /= unit
         np.clip(targets, *loss.targets, out=targets)  # the origin was rounded
-        self._train(X, targets, loss, 1, (f"targets clipped to [{low:g}, {high:g}]",), begun)
+        words = (f"targets clipped to [{low:g}, {high:g}]",)
+        self._train(X, targets, loss, 1, words, begun or self._begin(own.count), own)
         return self
 
     def _unscaled(self, coefficients: Array, offset: Array) -> tuple[Any, Any]:

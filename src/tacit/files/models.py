@@ -30,7 +30,7 @@ _UNWRITTEN = {"random_state", "schema", "ledger"}
 """Parameters that no file holds: the seed, and a schema before curves and pairs: the file has that of the model."""
 _SLOTS = ("slot_weights_", "slot_errors_")
 FORMAT = "tacit-model"
-VERSION = 3
+VERSION = 4
 
 ESTIMATORS: dict[str, type[PrivateLinear]] = {
     name: kind for name in estimators.__all__ if issubclass(kind := getattr(estimators, name), PrivateLinear)
@@ -39,6 +39,9 @@ _FIELDS = {
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
     "schema", "slots", "guarantee", "record_guarantee", "checksum",
 }  # fmt: skip
+_LATER: dict[str, Any] = {"rows_per_person": None, "weight_bound": 1.0, "class_weight": None}
+_NEW = set(_LATER)
+"""Parameters that files before version 4 do not have, and what they stand for there."""
 _SINCE = {"record_guarantee": 2, "slots": 3}
 """Fields that files of earlier versions do not have."""
 
@@ -210,10 +213,18 @@ def _is_pairs(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
+def _is_weights(value: Any) -> bool:
+    """Whether this is a list of classes with their weights."""
+    pairs = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
+    return pairs and all(type(name) in (str, int, float, bool) and is_amount(weight) for name, weight in value)
+
+
 _READ: dict[str, Callable[[Any], bool]] = {
     "precondition": lambda value: value == "auto" or (type(value) in (bool, int) and value >= 0),
     "classes": lambda value: value is None or labels(value).size > 1,
     "pairs": _is_pairs,
+    "class_weight": lambda value: value in (None, "balanced") or _is_weights(value),
+    "weight_bound": is_amount,
 }
 """Settings whose type does not say what they may be."""
 
@@ -224,6 +235,9 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
     if isinstance(written, dict) and version < 3:
         need("precondition" not in written, "Its parameters are not those of a file of its version.")
         written = {"precondition": False, **written}
+    if isinstance(written, dict) and version < 4:
+        need(not _NEW & set(written), "Its parameters are not those of a file of its version.")
+        written = {**{key: value for key, value in _LATER.items() if key in expected}, **written}
     need(isinstance(written, dict) and set(written) == expected, "Its parameters are not those of its estimator.")
     hints = get_type_hints(kind)
     for key, value in written.items():
@@ -247,7 +261,18 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
         not counted or guarantee.theorem in map(after_counts, COUNTED) or not guarantee.events,
         "Its cuts or pairs were chosen by counts, and its guarantee does not price them.",
     )
+    need(
+        parameters["rows_per_person"] == guarantee.rows_per_person, "Its unit is not the one that the guarantee states."
+    )
+    need(
+        parameters.get("class_weight") != "balanced"
+        or guarantee.theorem in map(after_counts, COUNTED)
+        or not guarantee.events,
+        "Its classes were weighted by counts, and its guarantee does not price them.",
+    )
     need(guarantee.method != "counts", "Its guarantee is that of counts alone, and not that of a model.")
+    if isinstance(parameters.get("class_weight"), list):
+        parameters["class_weight"] = dict(parameters["class_weight"])
     if isinstance(pairs, list):
         parameters["pairs"] = tuple((one, other) for one, other in pairs)
     if "target_bound" in parameters and isinstance(parameters["target_bound"], list):
@@ -257,6 +282,8 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
 
 def _plain(value: Any) -> Any:
     """Arrays, tuples and NumPy numbers as JSON values; floats keep every bit, infinity is the text 'inf'."""
+    if isinstance(value, Mapping):
+        value = list(value.items())
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):

@@ -19,6 +19,7 @@ from scipy import sparse
 from tacit.checks import check
 from tacit.data.canonical import column, dense, thin
 from tacit.data.rows import Design
+from tacit.data.shares import Shares
 from tacit.types import Array, Facts, Loss
 
 Admit = Callable[[slice, Array], Array]
@@ -41,9 +42,10 @@ def rounding_slack(facts: Facts, reach: float = 0.0, clip: float | None = None) 
     (d + 8) u times the norms of row and weights, and a slope changes by the curvature times that. So, in whatever order
     rows are added, the difference of the computed sums exceeds that of the exact ones by at most ``clip`` times this,
     for weights of one model within the norm ``reach``. Proof: the docs' page "Noise", with :func:`largest_weight`.
+    People with several rows have more terms, whose weights add up to one a person: only blocks become more.
     """
-    n, m = facts.records, min(facts.records, block_rows(facts.features))
-    sums = facts.features + facts.outputs + m + n / m + 64
+    n, (m, blocks) = facts.records, _blocks_of(facts)
+    sums = facts.features + facts.outputs + m + blocks + 64
     return 2.0 * (n + 1) * (sums + _score_error(facts, clip) * (1 + facts.radius * reach)) * 2.0**-53
 
 
@@ -54,8 +56,16 @@ def hessian_slack(facts: Facts) -> float:
     (d + 128) u: d for the row's squared norm, 3 for either factor sqrt(c) x and 1 for their product, 32 for a curvature
     by the mathematical library, and the rest for scaling it. Sums of |terms| have a norm of at most (n + 1) beta R^2.
     """
-    n, m = facts.records, min(facts.records, block_rows(facts.features))
-    return 2.0 * (n + 1) * (facts.features + m + n / m + 128) * 2.0**-53
+    n, (m, blocks) = facts.records, _blocks_of(facts)
+    return 2.0 * (n + 1) * (facts.features + m + blocks + 128) * 2.0**-53
+
+
+def _blocks_of(facts: Facts) -> tuple[float, float]:
+    """Rows in a block, and blocks, at most; blocks of people end where a person ends, and are that much longer."""
+    several = facts.rows_per_person or 1
+    rows = facts.records * several
+    size = min(rows, block_rows(facts.features) + several - 1)
+    return size, rows / min(rows, block_rows(facts.features))
 
 
 def _score_error(facts: Facts, clip: float | None) -> float:
@@ -100,13 +110,15 @@ class Records:
 
     design: Design = field(repr=False)
     targets: Array = field(repr=False)
+    shares: Shares = field(default_factory=Shares, repr=False)
 
     def __post_init__(self) -> None:
         check(isinstance(self.design, Design), "Expected rows as tacit.data.rows.Design(X, clip), which clips them.")
-        check(len(self.targets) == self.count, "Expected as many targets as rows.")
+        check(len(self.targets) == self.rows, "Expected as many targets as rows.")
+        self.shares.check_for(self.rows)
 
     @classmethod
-    def build(cls, matrix: Any, targets: Any, clip: float, intercept: float) -> Records:
+    def build(cls, matrix: Any, targets: Any, clip: float, intercept: float, shares: Shares | None = None) -> Records:
         """Clip every row of a matrix in any container to ``clip`` and append the constant ``intercept``.
 
         Edges: entries are first cut at +-1e100, so that no product overflows. NaN, infinity and masked cells raise.
@@ -116,21 +128,27 @@ class Records:
             np.isfinite(values).all(),
             "Expected finite numbers as targets, found NaN or infinity; remove or fill them.",
         )
-        return cls(Design(matrix, clip, intercept), values.reshape(len(values), -1))
+        return cls(Design(matrix, clip, intercept), values.reshape(len(values), -1), shares or Shares())
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.design.matrix.shape[0])
 
     @property
     def count(self) -> int:
-        """Number of records."""
-        return int(self.design.matrix.shape[0])
+        """Number of records: of rows, or of people where they have several."""
+        return self.rows if self.shares.starts is None else len(self.shares.starts)
 
     @property
     def features(self) -> int:
         """Columns of the design, the intercept's among them."""
         return int(self.design.matrix.shape[1]) + (1 if self.design.intercept else 0)
 
-    def take(self, rows: NDArray[np.intp]) -> Records:
-        """The records at these positions (a copy of those rows)."""
-        return replace(self, design=self.design.take(rows), targets=self.targets[rows])
+    def take(self, positions: NDArray[np.intp]) -> Records:
+        """The records at these positions (a copy of their rows)."""
+        rows, shares = self.shares.take(positions, self.rows)
+        return replace(self, design=self.design.take(rows), targets=self.targets[rows], shares=shares)
 
     def blocks(self, rows: int = 0) -> Iterator[tuple[Any, slice]]:
         """Consecutive row blocks in float64, with their positions; of ``rows`` rows, or as many as stay in cache.
@@ -140,9 +158,8 @@ class Records:
         step = rows or block_rows(self.features)
         matrix = self.design.matrix
         direct = thin(matrix) or matrix.dtype == np.float64
-        room = None if direct else np.empty((min(step, self.count), matrix.shape[1]))
-        for start in range(0, self.count, step):
-            at = slice(start, min(start + step, self.count))
+        room = None if direct else np.empty((min(step + self.shares.most, self.rows), matrix.shape[1]))
+        for at in self.shares.slices(self.rows, step):
             if room is None:
                 yield self.design.block(at), at
             else:
@@ -182,7 +199,8 @@ class Records:
         return z
 
     def gather(self, block: Any, rows: slice, slopes: Array) -> Array:
-        """Transposed design rows times slopes: the block's part of a gradient."""
+        """Transposed design rows times weighted slopes: the block's part of a gradient."""
+        slopes = self.shares.weigh(slopes, rows)
         scaled = slopes * self.design.scales[rows, None]
         # A wide block is read along its rows: half the time of reading it down its columns.
         top = np.asarray(block.T @ scaled if thin(block) or slopes.shape[1] == 1 else (scaled.T @ block).T)
@@ -199,7 +217,8 @@ class Records:
         return total
 
     def add_hessian(self, total: Array, block: Any, rows: slice, curves: Array) -> None:
-        """Add the block's part of ``sum_i c_i x_i x_i^T``, c >= 0, to ``total``, as one symmetric product."""
+        """Add the block's part of ``sum_i c_i x_i x_i^T``, c >= 0 and weighted, to ``total``, as one product."""
+        curves = self.shares.weigh(curves, rows)
         columns, scaled = block.shape[1], curves * self.design.scales[rows]
         roots = (np.sqrt(curves) * self.design.scales[rows])[:, None]
         if sparse.issparse(self.design.matrix):
@@ -252,6 +271,7 @@ class Problem:
             loss=self.loss,
             intercept=bool(records.design.intercept),
             constant=records.design.intercept,
+            rows_per_person=records.shares.rows_per_person,
         )  # fmt: skip
 
     def start(self) -> Array:
@@ -267,7 +287,7 @@ class Problem:
         total = np.zeros(self.facts.models)
         for block, rows in self.records.blocks():
             z = self.records.predict(block, rows, weights)
-            total += self.loss.value(z, self.records.targets[rows]).sum(axis=0)
+            total += self.records.shares.weigh(self.loss.value(z, self.records.targets[rows]), rows).sum(axis=0)
         axis = None if self.loss.coupled else 0
         total = total + 0.5 * self.strength * (weights**2).sum(axis=axis)
         return np.asarray(total if self.linear is None else total + (self.linear * weights).sum(axis=axis))

@@ -67,7 +67,7 @@ def clipped_sums(problem: Problem, weights: Array, clip: float) -> tuple[Array, 
         norms = records.design.norms[rows, None]
         clip_slopes(slopes, norms, clip, coupled=False)
         total += records.gather(block, rows, slopes)
-        sizes += float((np.abs(slopes) * norms).sum())
+        sizes += float(records.shares.weigh(np.abs(slopes) * norms, rows).sum())
     return total, sizes
 
 

@@ -41,12 +41,18 @@ class Tables:
         total = sum(weight**2 for weight in self.weights)
         return Sensitivity(math.sqrt(total), math.sqrt(2 * total))
 
-    def count(self, cells: list[Cells]) -> Array:
-        """The weighted counts, table after table; ``cells`` has each record's cell in each table."""
+    def count(self, cells: list[Cells], shares: Array | None = None) -> Array:
+        """The weighted counts, table after table; ``cells`` has each row's cell in each table; rows may have shares.
+
+        A person's shares add up to at most 1, and are whole multiples of 2**-24 where nobody gave other weights: then
+        sums are exact too. Else they are rounded to such multiples first.
+        """
+        if shares is not None:
+            shares = np.floor(shares * 2.0**24) / 2.0**24
         parts = []
         for size, weight, codes in zip(self.sizes, self.weights, cells, strict=True):
             check(codes.min(initial=0) >= 0 and codes.max(initial=0) < size, "Expected every cell to be of its table.")
-            parts.append(weight * np.bincount(codes, minlength=size))
+            parts.append(weight * np.bincount(codes, shares, minlength=size))
         return np.concatenate(parts)
 
     def counts(self, released: Array) -> list[Array]:

@@ -89,7 +89,7 @@ class IndividualPlan(Plan):
         """Descend; extras hold ``spent``, each record's own account, which is for the curator and not private."""
         facts, steps = problem.facts, self.descent.steps
         up = 1.0 + (facts.features + steps + 64) * 2.0**-50
-        account = Account(facts.records, steps, self.limit, up, self.rule)
+        account = Account(problem.records.rows, steps, self.limit, up, self.rule)
 
         def gradient(weights: Array) -> Array:
             total = problem.admitted_gradient(weights, self.clip, account.admit)
@@ -98,7 +98,9 @@ class IndividualPlan(Plan):
             return smooth_weights(noisy, self.smoothing, facts.intercept) if self.smoothing else noisy
 
         solution = self.descent.run(gradient, problem.start())
-        mu = self.factor * np.sqrt(account.spent) / self.scale if self.scale else np.full(facts.records, math.inf)
+        mu = (
+            self.factor * np.sqrt(account.spent) / self.scale if self.scale else np.full(problem.records.rows, math.inf)
+        )
         return Solution(solution.weights, solution.gap, solution.steps, {"spent": Spent(mu, account.whole, steps)})
 
 

@@ -27,7 +27,7 @@ fastest in a small cache."""
 class ManyRuns:
     """One problem for many runs of a noisy descent: as :class:`Problem`, for parameters of all runs side by side.
 
-    ``taking`` says who takes part, records x runs; None is all in all runs.
+    ``taking`` says which rows take part, rows x runs; None is all in all runs.
     """
 
     problem: Problem
@@ -49,7 +49,10 @@ class ManyRuns:
         return np.zeros((self.records.features, self.problem.outputs * self.trials))
 
     def part(self, rows: Mask | None) -> ManyRuns:
-        """The same with these taking part in a step."""
+        """The same with these records taking part in a step, all their rows."""
+        starts = self.records.shares.starts
+        if rows is not None and starts is not None:
+            rows = np.repeat(rows, np.diff(starts, append=self.records.rows), axis=0)
         return replace(self, taking=rows)
 
     def clipped_gradient(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:

@@ -135,6 +135,7 @@ class ObjectivePerturbation:
             main = Objective(
                 slope=facts.radius * facts.loss.lipschitz, trace=facts.radius**2 * facts.loss.trace, strength=strength,
                 scale=scale, geometry=facts.loss.geometry, outputs=facts.outputs, noise=self.noise,
+                rows=facts.rows_per_person or 1,
             )  # fmt: skip
             out = polish(scale)
             moved = apart(scale) + grid_slack(out, facts.size)

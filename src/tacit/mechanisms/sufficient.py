@@ -77,7 +77,9 @@ class Moments:
         radius, c = records.design.clip, records.design.intercept
         mean = second[:d, d] / (c * radius) if c else np.zeros(d)
         target = float(cross[d, 0]) / (c * bound) if c else 0.0
-        return cls(second[:d, :d] / radius**2, mean, cross[:d, 0] / (radius * bound), target, float(records.count))
+        weights = records.shares.weights
+        count = float(records.count if weights is None else weights.sum())
+        return cls(second[:d, :d] / radius**2, mean, cross[:d, 0] / (radius * bound), target, count)
 
     def pack(self, weights: Weights) -> Array:
         """The weighted vector phi summed over records."""
@@ -113,9 +115,8 @@ class StatisticsPlan(Plan):
         moments, d = Moments.of(problem), problem.records.design.matrix.shape[1]
         released = add_gaussian(moments.pack(self.weights), self.scale, source)
         noisy = Moments.unpack(released, self.weights, d)
-        count = float(problem.records.count) if self.adjacency == "replace-one" else max(noisy.count, 1.0)
-        if not self.weights.count:
-            count = float(problem.records.count)
+        known = self.adjacency == "replace-one" and not problem.records.shares.weighted
+        count = float(problem.records.count) if known or not self.weights.count else max(noisy.count, 1.0)
         solved = solve(noisy, count, self.scale, self.weights, self.strength)
         bound, records = problem.loss.lipschitz / 2, problem.records
         unit, basis = bound / records.design.clip, solved.directions

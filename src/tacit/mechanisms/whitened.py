@@ -29,7 +29,7 @@ from tacit.data.canonical import thin
 from tacit.data.rows import Design
 from tacit.linear.expected import expected_hessian, sieved
 from tacit.linear.losses import Logistic
-from tacit.linear.problem import Problem, Records, hessian_slack
+from tacit.linear.problem import Problem, hessian_slack
 from tacit.linear.symmetric import flat, square
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.defaults import share_of, whitened_length, whitening_rule
@@ -62,7 +62,8 @@ def second_moment(problem: Problem, runs: int = 1) -> Array:
     design, channels = records.design, records.design.matrix.shape[1] // runs
     total = np.zeros((channels, channels))
     for block, rows in records.blocks():
-        short = (_dense(block) * design.scales[rows, None]).reshape(-1, channels, runs)
+        roots = np.sqrt(records.shares.weigh(np.ones(rows.stop - rows.start), rows))
+        short = (_dense(block) * (roots * design.scales[rows])[:, None]).reshape(-1, channels, runs)
         flat_places = short.transpose(1, 0, 2).reshape(channels, -1)
         total += flat_places @ flat_places.T
     return total
@@ -89,7 +90,7 @@ def mapped(problem: Problem, even: Array, runs: int = 1) -> Problem:
     even = np.rint(even / step) * step
     columns = design.matrix.shape[1]
     kind = design.matrix.dtype if SINGLE[0] <= facts.radius <= SINGLE[1] else np.float64
-    rows = np.empty((facts.records, columns if runs > 1 else even.shape[1]), dtype=kind)
+    rows = np.empty((problem.records.rows, columns if runs > 1 else even.shape[1]), dtype=kind)
     constant = round(design.intercept / row_step) * row_step * even[columns:].sum(axis=0)  # of one row, or of none
     for block, at in problem.records.blocks():
         short = np.rint(_dense(block) * (design.scales[at, None] / row_step)) * row_step
@@ -98,7 +99,7 @@ def mapped(problem: Problem, even: Array, runs: int = 1) -> Problem:
         else:
             rows[at] = short @ even[:columns] + constant
     clipped = Design(rows, facts.radius) if runs == 1 else Design(rows, design.clip, design.intercept)
-    return replace(problem, records=Records(clipped, problem.records.targets))
+    return replace(problem, records=replace(problem.records, design=clipped))
 
 
 def unmapped(weights: Array, even: Array, runs: int = 1) -> Array:

@@ -134,7 +134,7 @@ def _sphere_epsilon(event: Sphere, adjacency: Adjacency) -> Fraction:
 def _objective_epsilon(event: Objective, adjacency: Adjacency) -> Fraction:
     """The worst corner: its log-determinant and its gradients' distance in units of the noise. Rounded up."""
     unit = event.slope * math.sqrt(1 if event.geometry == "simplex" else event.outputs) / event.scale
-    single = event.geometry == "logistic" and event.outputs == 1
+    single = event.geometry == "logistic" and event.outputs == 1  # a person's loss is at most that of the worst row
     whole = [[Corner(1, log_determinant(event), 1.0 if adjacency == "add-remove" else 2.0)]]
     bounds = corners(event, adjacency) if single else whole
     return Fraction(up(min(max(c.offset + c.norm * unit for c in cases) for cases in bounds)))

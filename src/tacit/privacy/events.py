@@ -174,7 +174,8 @@ class Objective:
     ``slope`` bounds one record's gradient norm in one model and ``trace`` the trace of its Hessian; Lambda is
     ``strength``. ``geometry`` says which gradients one record can have, whatever w, as a convex set of corners
     (see :func:`tacit.privacy.minimisers.corners`): 'logistic', 'monotone', 'two-sided' or 'simplex'. ``outputs`` counts
-    the classes of a simplex, or the independent models. ``noise`` is 'gaussian' (standard deviation ``scale``) or
+    the classes of a simplex, or the independent models. ``rows``: a record is a person with up to so many rows, whose
+    weighted mean is as short as one row. ``noise`` is 'gaussian' (standard deviation ``scale``) or
     'sphere' (density proportional to exp(-||b||/scale)).
     """
 
@@ -185,9 +186,11 @@ class Objective:
     geometry: str
     outputs: int = 1
     noise: str = "gaussian"
+    rows: int = 1
 
     def __post_init__(self) -> None:
         _check_amounts(self, "slope", "trace", "strength", "scale")
+        _check_counts(self, "rows")
         _check_counts(self, "outputs", least=2 if self.geometry == "simplex" else 1, most=OUTPUTS)
         kinds = ("logistic", "monotone", "two-sided", "simplex")
         check(self.geometry in kinds, f"Expected geometry={_shown(self.geometry)} to be one of {', '.join(kinds)}.")
@@ -285,6 +288,7 @@ class Declared:
 
     count: int = 1
     records: int = 0
+    rows: int | None = None
     scale: float | None = None
     noise: str | None = None
     sensitivity: Sensitivity | None = None
@@ -316,6 +320,8 @@ def from_dict(data: object) -> Event:
     assert kind is not None
     given = {_NAMES.get(name, name): value for name, value in data.items() if name != "kind"}
     check(len(given) == len(data) - 1, "Expected an event to state a field once.")
+    if kind is Objective:
+        given.setdefault("rows", 1)  # written before people had several
     fields = _fields(kind, given)
     if "sensitivity" in fields:
         fields["sensitivity"] = Sensitivity(**_fields(Sensitivity, fields["sensitivity"]))

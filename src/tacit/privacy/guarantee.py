@@ -15,7 +15,7 @@ from typing import Any
 from tacit.checks import PrivacyError, at_most, check, refuse
 from tacit.privacy import accounting, events
 from tacit.privacy.events import Event, is_amount, is_count, is_probability
-from tacit.privacy.theorems import MODEL, THEOREMS
+from tacit.privacy.theorems import MODEL, PEOPLE, THEOREMS
 from tacit.reading import parse, plain
 from tacit.types import ADJACENCIES, Adjacency, Status
 
@@ -102,6 +102,12 @@ class Guarantee:
         )  # fmt: skip
         if objection:
             refuse(f"The events of this guarantee are not what it rests on. {objection}")
+        if self.rows_per_person is not None and self.theorem not in PEOPLE:
+            refuse("The events of this guarantee are not what it rests on. The theorem that it cites is about rows.")
+        if any(events.declared(event).rows not in (None, self.rows_per_person or 1) for event in self.events):
+            refuse(
+                "The events of this guarantee are not what it rests on. An event has another number of rows a person."
+            )
         price = self._price()
         if not price <= self.epsilon * (1 + TOLERANCE):
             refuse(f"The released events cost epsilon={price:.6g}, more than the stated {self.epsilon:.6g}.")

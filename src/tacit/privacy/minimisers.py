@@ -21,8 +21,10 @@ from tacit.types import Adjacency, Array
 def log_determinant(event: Objective) -> float:
     """Largest log ratio of Hessian determinants when one record is added: ``k log(1 + trace/(k Lambda))``, rank k.
 
-    Rounded up.
+    Of a person with several rows it is ``trace/Lambda``, as ``log det(1 + M) <= tr M``. Rounded up.
     """
+    if event.rows > 1:
+        return up(event.trace * (1 if event.geometry == "simplex" else event.outputs) / event.strength)
     if event.geometry == "simplex":
         rank = event.outputs - 1
         return up(rank * math.log1p(event.trace / (rank * event.strength)))
@@ -47,8 +49,10 @@ SHARES = (8.0, 6.0, 5.0, 4.5, 4.0)
 """
 
 
-def _bends(ratio: float, touching: tuple[float, ...]) -> list[tuple[float, float]]:
+def _bends(ratio: float, touching: tuple[float, ...], several: bool = False) -> list[tuple[float, float]]:
     """Knots (s, height) of the tangents to ``D(s) = log(1 + ratio s (1 - s))``, a concave function, from s = 0 to 1.
+
+    For people with ``several`` rows, to ``D(s) = ratio s (1 - s)``.
 
     Heights are raised by what rounding of a knot's place, times the steepest tangent, and of its height may lose; the
     last tangent touches at the end, so that knot is exact.
@@ -56,8 +60,9 @@ def _bends(ratio: float, touching: tuple[float, ...]) -> list[tuple[float, float
     slack = SMALL * ratio
     lines = []
     for u in touching:
-        rise = ratio * (1 - 2 * u) / (1 + ratio * u * (1 - u))
-        lines.append((rise, math.log1p(ratio * u * (1 - u)) - rise * u))
+        bend = ratio * u * (1 - u)
+        rise = ratio * (1 - 2 * u) / (1.0 if several else 1 + bend)
+        lines.append((rise, (bend if several else math.log1p(bend)) - rise * u))
     knots = [(0.0, up(lines[0][1]) + slack)]
     for (rise, foot), (next_rise, next_foot) in itertools.pairwise(lines):
         s = (next_foot - foot) / (rise - next_rise)
@@ -87,7 +92,7 @@ def corners(event: Objective, adjacency: Adjacency) -> list[list[Corner]]:
         return [
             [
                 Corner(1, height, s + other)
-                for s, height in _bends(ratio, touching)
+                for s, height in _bends(ratio, touching, event.rows > 1)
                 for other in ((0,) if one else (0, 1))
             ]
             for touching in TANGENTS
@@ -122,23 +127,26 @@ def objective_delta(
     """
     unit = event.slope / event.scale
     left = below(epsilon, log_determinant(event))
+    # A person's gradient is a mean of rows' (of pairs of rows', where a person is replaced): the worst of them bounds
+    # it, and the probability that one of them is bad is at most their sum.
+    several = event.rows if adjacency == "add-remove" else event.rows**2
     if event.outputs > 1 and event.geometry != "simplex":
         factor = 1 if adjacency == "add-remove" else 2
         mu, size = factor * math.sqrt(event.outputs) * unit, factor * event.outputs
         if not extra:
-            return min(1.0, chi_delta(mu, left, size))
+            return min(1.0, several * chi_delta(mu, left, size))
         shares = [reach * extra + extra**2 / 2 for reach in SHARES]
         bounds = (chi_delta(mu, below(left, share), size) + gaussian_delta(extra, share) for share in shares)
-        return min(1.0, *bounds)
+        return min(1.0, several * min(bounds))
     full = math.hypot(2 * unit, extra)
-    two = event.geometry == "two-sided" and adjacency == "replace-one" and not earlier
+    two = event.geometry == "two-sided" and adjacency == "replace-one" and not earlier and several == 1
     if two and left > 0 and left**2 >= full**2 + full**4 / 4:
         return min(1.0, 2 * gaussian_delta(full, left) + 2 * gaussian_delta(extra, left))
     bounds = (
         sum(c.count * gaussian_delta(math.hypot(c.norm * unit, extra), below(epsilon, c.offset)) for c in cases)
         for cases in corners(event, adjacency)
     )
-    return min(1.0, *bounds)
+    return min(1.0, several * min(bounds))
 
 
 def _convex_deltas(squares: Array, epsilon: float) -> Array:

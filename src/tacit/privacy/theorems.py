@@ -25,10 +25,18 @@ from tacit.privacy.events import (
 from tacit.privacy.statements import MODEL, OWNER, RECORD, Release, Theorem
 from tacit.types import Adjacency
 
-__all__ = ["COUNTED", "MODEL", "OWNER", "RECORD", "THEOREMS", "after_counts"]
+__all__ = ["COUNTED", "MODEL", "OWNER", "PEOPLE", "RECORD", "THEOREMS", "after_counts"]
 
 COUNTED = ("objective", "statistics", "gradient", "adaptive", "newton", "whitened", "sampled-gradient")
 """Theorems that also hold, by adaptive composition, for what is trained after counts were released."""
+
+PEOPLE: tuple[str, ...] = (
+    "none", "gaussian-output", "sphere-output", "descent-output", "permutation-output", "objective", "objective-pure",
+    "statistics", "gradient", "newton", "adaptive", "whitened", "sampled-gradient", "subset-gradient",
+    "disjoint-gradient", "svrg", "individual", "counts",
+)  # fmt: skip
+"""Theorems about sums over records that also hold where a record is a person with several rows, or a row with a weight:
+docs page "People and weights"."""
 
 ONCE, STEPS = Release(Gaussian), Release(Gaussian, repeated=True)
 SAMPLED, SUBSETS = Release(PoissonGaussian, repeated=True), Release(SubsetGaussian, repeated=True)
@@ -319,14 +327,19 @@ def after_counts(theorem: str) -> str:
     return f"{theorem}-after-counts"
 
 
+PEOPLE = (*PEOPLE, *map(after_counts, COUNTED))
+
 THEOREMS |= {
     after_counts(name): replace(
         THEOREMS[name],
-        statement="Counts of cells were released once by a Gaussian mechanism, and columns cut and paired by them; "
+        statement="Counts of cells were released once by a Gaussian mechanism, and columns cut and paired, or classes "
+        "weighted, by them; "
         f"then the method trained, as theorem {name!r} has it; all of it is priced together.",
         reference=f"Dong, Roth & Su 2022; {THEOREMS[name].reference}; our proof on the page",
         page="additive",
-        releases=tuple((ONCE, *releases) for releases in THEOREMS[name].releases),
+        releases=tuple(
+            (*counts, *releases) for releases in THEOREMS[name].releases for counts in ((ONCE,), (ONCE, ONCE))
+        ),
         published=(),
     )
     for name in COUNTED

@@ -36,8 +36,10 @@ def rows_at_once(records: int) -> int:
 
 def relative_rounding(facts: Facts) -> float:
     """eta: the relative error of a change of the gradient, from public facts."""
-    m = min(facts.records, rows_at_once(facts.records))
-    return (facts.features + facts.outputs + m + facts.records / m + 64) * UNIT
+    several = facts.rows_per_person or 1
+    rows = facts.records * several
+    m = min(rows, rows_at_once(rows))
+    return (facts.features + facts.outputs + m + several - 1 + rows / m + 64) * UNIT
 
 
 def gradient_rounding(facts: Facts, reach: float) -> float:
@@ -114,14 +116,14 @@ class Centre:
 
         def falls(t: float) -> bool:  # at most until t = -fall / stiff
             change = problem.loss.change(self.scores, records.targets, t * along)
-            return fall + float((along * change).sum()) + t * stiff < 0
+            return fall + float(records.shares.weigh(along * change, slice(None)).sum()) + t * stiff < 0
 
         return border(falls, relative=1e-3, halvings=100)[1]
 
     def largest_curvature(self) -> float:
         """L: at least the largest eigenvalue of every Hessian, from the rows; at most the public n beta + Lambda."""
         records, smooth = self.problem.records, self.problem.loss.smoothness
-        top = float((records.design.norms**2).sum())
+        top = float(records.shares.weigh(records.design.norms**2, slice(None)).sum())
         if records.features <= DENSE_SIZE:
             gram = np.zeros((records.features, records.features))
             for block, rows in records.blocks():
@@ -130,4 +132,4 @@ class Centre:
         return smooth * top + self.problem.strength
 
     def _blocks(self) -> Iterator[tuple[Any, slice]]:
-        return self.problem.records.blocks(rows_at_once(self.problem.records.count))
+        return self.problem.records.blocks(rows_at_once(self.problem.records.rows))

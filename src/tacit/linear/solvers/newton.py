@@ -58,7 +58,7 @@ class Newton:
             alone = [self._solve_one(problem.column(j)) for j in range(problem.outputs)]
             together = np.hstack([part.weights for part in alone])
             return together, np.array([part.gap for part in alone]), max(part.steps for part in alone)
-        rows = min(problem.records.count, block_rows(problem.records.features))
+        rows = min(problem.records.rows, block_rows(problem.records.features))
         width = max(1, TOGETHER_NUMBERS // max(1, rows))
         starts = range(0, problem.outputs, width)
         parts = [self._solve_together(_pick(problem, np.arange(i, min(i + width, problem.outputs)))) for i in starts]
@@ -155,7 +155,7 @@ def _hessians(problem: Problem, weights: Array) -> Array:
         design = np.full((len(z), size), records.design.intercept)
         design[:, : dense.shape[1]] = dense * records.design.scales[rows, None]
         curves = problem.loss.curve(z, records.targets[rows], np.ones_like(z))
-        packed += curves.T @ (design[:, upper] * design[:, lower])
+        packed += records.shares.weigh(curves, rows).T @ (design[:, upper] * design[:, lower])
     hessians = np.empty((len(packed), size, size))
     hessians[:, upper, lower] = hessians[:, lower, upper] = packed
     hessians[:, np.arange(size), np.arange(size)] += problem.strength
