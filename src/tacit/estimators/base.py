@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, va
 from tacit.checks import check, check_positive, check_real, plain_numbers
 from tacit.data.canonical import canonical, column
 from tacit.data.rows import Design
-from tacit.ledger import Ledger, ledger_of
+from tacit.ledger import CarriesLedger, Ledger, ledger_of
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
@@ -91,7 +91,7 @@ def _without(solution: Solution, padding: slice) -> Solution:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateLinear(BaseEstimator):  # type: ignore[misc]
+class PrivateLinear(CarriesLedger, BaseEstimator):  # type: ignore[misc]
     """Settings, validation, the run, the linear predictor."""
 
     epsilon: float = 1.0
