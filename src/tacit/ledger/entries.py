@@ -112,6 +112,7 @@ class Entry:
         """What :meth:`line` wrote."""
         data = _mapping(line)
         try:
+            check(f"{data['time']}{data['label']}".isprintable(), "Expected a time and a label in one line each.")
             return cls(
                 number=line.number, time=str(data["time"]), label=str(data["label"]),
                 guarantee=Guarantee.from_dict(data["guarantee"]), price=Price.from_dict(data["price"]),

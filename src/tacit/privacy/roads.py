@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ from scipy.special import expit, ndtri
 from tacit.checks import PrivacyError, check
 from tacit.privacy import accounting
 from tacit.privacy.events import LEAST, Event, Gaussian, PoissonGaussian, Sensitivity, SubsetGaussian
-from tacit.privacy.renyi import renyi_prices
+from tacit.privacy.renyi import Points, curve_points, renyi_prices
 from tacit.rounding import U, up
 from tacit.types import Adjacency
 
@@ -71,7 +72,13 @@ class Price:
 
 
 def _sum(one: float, two: float) -> float:
-    return one + two if 0.0 in (one, two) else math.nextafter(one + two, math.inf)
+    """The sum, rounded up where it is not exact (Knuth's two-sum tells)."""
+    total = one + two
+    if math.isinf(total):
+        return total
+    back = total - one
+    lost = (one - (total - back)) + (two - back)
+    return math.nextafter(total, math.inf) if lost > 0 else total
 
 
 def block(number: int) -> int:
@@ -122,6 +129,16 @@ class Roads:
             return True
         return self.delta > 0 and accounting.delta(events, self.epsilon, self.adjacency) <= self.delta
 
+    def shares(self, prices: Sequence[Price]) -> tuple[str, list[float]]:
+        """The road that these together use the least, in words, and each one's part of what it carries."""
+        names = ("Gaussian", "basic", *(f"Renyi, order {order:.3g}" for order in self.orders))
+        parts = [
+            [used / most if most > 0 else math.inf for used, most in zip(price.values, self.most.values, strict=True)]
+            for price in prices
+        ]
+        best = min(range(len(names)), key=lambda road: sum(one[road] for one in parts))
+        return names[best], [one[best] for one in parts]
+
     def certify(self, total: Price) -> bool:
         """Whether a road carries all of it."""
         return any(used <= most for used, most in zip(total.values, self.most.values, strict=True))
@@ -158,7 +175,7 @@ def orders_for(epsilon: float, delta: float) -> tuple[float, ...]:
     They follow from epsilon and delta alone, and are written down with the budget.
     """
     if delta == 0:
-        return FACTORS
+        return (2.0,)
     share = RENYI * delta / len(FACTORS)
     grid = 1 + np.geomspace(1e-3, 1e6, 2000)
     best = max(grid, key=lambda order: _renyi_limit(epsilon, share, order) / order)
@@ -180,7 +197,7 @@ def _gaussian_epsilon(mu: float, delta: float) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def _price(roads: Roads, events: tuple[Event, ...], place: int) -> Price:
-    """Every road's price; of a curve, of which several hundred points may be needed, at most once for each block."""
+    """Every road's price, at most once for each block."""
     adjacency, share = roads.adjacency, part(place)
     basic = accounting.epsilon(events, BASIC * roads.delta * share, adjacency)
     square = sum(_square(event, adjacency) for event in events)
@@ -190,9 +207,19 @@ def _price(roads: Roads, events: tuple[Event, ...], place: int) -> Price:
         renyi = tuple(up(order * square / 2) for order in roads.orders)
     else:
         spare = SPARE * RENYI * roads.delta / len(roads.orders) * share
-        end = accounting.epsilon(events, spare, adjacency) * (1 + 1e-6)
-        renyi = renyi_prices(lambda e: accounting.delta(events, e, adjacency), end, roads.orders, spare)
+        end = accounting.epsilon(events, spare, adjacency)
+        renyi = renyi_prices(_points(events, adjacency, _rung(end)), roads.orders, spare)
     return Price(up(square), renyi, basic)
+
+
+def _rung(end: float) -> float:
+    """The next power of 1.25, so that entries of several blocks share the points of a curve."""
+    return 1.25 ** math.ceil(math.log(max(end, 1e-9), 1.25) + 1e-6) if math.isfinite(end) else 1.0
+
+
+@functools.lru_cache(maxsize=256)
+def _points(events: tuple[Event, ...], adjacency: Adjacency, end: float) -> Points:
+    return curve_points(lambda e: accounting.delta(events, e, adjacency), end)
 
 
 def _square(event: Event, adjacency: Adjacency) -> float:
