@@ -209,8 +209,8 @@ def second_steps(road, first):
     pure = largest(lambda p: p < 1e-9 or admitted((Response(p),)), 20.0)
     if pure > 1e-6:
         found.append(lambda e: response_delta(pure, e))
+    leak = roads.BASIC * road.delta * part(1)
     for share in (0.2, 0.5, 0.9):  # tells everything with a small probability, else randomised response
-        leak = roads.BASIC * road.delta * part(1)
         if share * pure > 1e-6 and admitted((Shuffled(share * pure, leak, 1),)):
             found.append(lambda e, p=share * pure: leak + (1 - leak) * response_delta(p, e))
     return found

@@ -16,7 +16,7 @@ from tacit.ledger.opening import VARIABLE, enter, is_suspended, leave, opened
 from tacit.ledger.store import Page, store_at
 from tacit.ledger.verification import verify_lines
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.roads import Price, Roads, block, orders_for
+from tacit.privacy.roads import Price, Roads, block
 from tacit.types import Adjacency
 
 COMPOSITION = (
@@ -85,10 +85,9 @@ class Ledger:
                 epsilon is not None and delta is not None,
                 f"There is no ledger {self._store.name}. To make one, give epsilon= and delta=.",
             )
-            whole, rest = check_real("epsilon", epsilon), check_real("delta", delta)
             made = Settings(
-                epsilon=whole, delta=rest, adjacency=adjacency or "replace-one", rows_per_person=rows_per_person,
-                orders=orders_for(whole, rest) if whole > 0 and 0 <= rest < 1 else (2.0,),
+                epsilon=check_real("epsilon", epsilon), delta=check_real("delta", delta),
+                adjacency=adjacency or "replace-one", rows_per_person=rows_per_person,
             )  # fmt: skip
             self._store.create(made.line(_now()))
         self.settings = Settings.read(self._store.first())

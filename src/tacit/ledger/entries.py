@@ -18,7 +18,7 @@ from tacit._version import __version__
 from tacit.checks import PrivacyError, check, refuse
 from tacit.privacy.events import is_count
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.roads import Price, Roads
+from tacit.privacy.roads import Price, Roads, orders_for
 from tacit.reading import parse
 from tacit.types import Adjacency, Budget
 
@@ -54,14 +54,16 @@ class Settings:
     delta: float
     adjacency: Adjacency
     rows_per_person: int | None
-    orders: tuple[float, ...]
+    orders: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check(self.epsilon < math.inf, "Expected epsilon to be finite: a ledger without a limit keeps no total.")
         Budget(self.epsilon, self.delta, self.adjacency)  # its checks
         person = self.rows_per_person is None or is_count(self.rows_per_person)
         check(person, "Expected rows_per_person to be None or a whole number >= 1.")
-        check(self.orders and all(1 < order < math.inf for order in self.orders), "Expected orders above 1.")
+        orders = self.orders or orders_for(self.epsilon, self.delta)
+        check(all(1 < order < math.inf for order in orders), "Expected orders above 1.")
+        object.__setattr__(self, "orders", orders)
 
     @property
     def roads(self) -> Roads:
