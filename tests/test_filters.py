@@ -248,8 +248,8 @@ def test_roads_that_each_took_the_whole_delta_would_fail(monkeypatch):
     roads._price.cache_clear()
     worst = 0.0
     for fraction in (0.2, 0.5, 0.8):
-        road = filter_of(0.5, 0.05)
+        road = filter_of(3.0, 1e-5)
         mu = fraction * math.sqrt(road.most.gaussian)
         worst = max(worst, adaptive_delta(road, gaussian(mu), *outcomes("gaussian", mu)))
     roads._price.cache_clear()
-    assert worst > 0.05
+    assert worst > 1.4e-5

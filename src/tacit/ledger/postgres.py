@@ -6,6 +6,7 @@ its default is.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,17 @@ _TABLE = Table(
 _LINES = select(_TABLE).order_by(_TABLE.c.number)
 
 
+@functools.lru_cache(maxsize=16)
+def _engine(address: str) -> Engine:
+    try:
+        url = make_url(address).set(drivername="postgresql+psycopg")
+        return sqlalchemy.create_engine(url, poolclass=NullPool)  # no connection outlives its use, or a fork
+    except (ArgumentError, ValueError) as error:
+        raise ValueError("Expected the address of a ledger to be postgresql://user@host/database.") from error
+    except ImportError as error:
+        raise ImportError("A ledger on PostgreSQL needs psycopg: pip install 'tacit[teams]'.") from error
+
+
 @dataclass(frozen=True)
 class _PostgresPage:
     base: Connection
@@ -58,21 +70,12 @@ class PostgresStore:
     address: str
 
     def __post_init__(self) -> None:
-        self._engine()
+        _engine(self.address)
 
     @property
     def name(self) -> str:
         """The address without its password."""
         return make_url(self.address).set(drivername="postgresql", query={}).render_as_string(hide_password=True)
-
-    def _engine(self) -> Engine:
-        try:
-            url = make_url(self.address).set(drivername="postgresql+psycopg")
-            return sqlalchemy.create_engine(url, poolclass=NullPool)  # no connection outlives its use, or a fork
-        except ArgumentError as error:
-            raise ValueError("Expected the address of a ledger to be postgresql://user@host/database.") from error
-        except ImportError as error:
-            raise ImportError("A ledger on PostgreSQL needs psycopg: pip install 'tacit[teams]'.") from error
 
     def exists(self) -> bool:
         """Whether the database has the table."""
@@ -111,7 +114,7 @@ class PostgresStore:
     def _transaction(self, alone: bool = False) -> Iterator[Connection]:
         """A transaction; with a lock that all who write take, until it is committed."""
         try:
-            with self._engine().begin() as base:
+            with _engine(self.address).begin() as base:
                 if alone:
                     base.execute(text(f"SET LOCAL lock_timeout = '{WAIT}s'"))
                     base.execute(text("SET LOCAL synchronous_commit = on"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from tacit.checks import check
 from tacit.ledger.entries import Line
@@ -60,8 +59,8 @@ def store_at(address: object) -> Store:
     """The store of an address: a path, or ``postgresql://user@host/database``."""
     check(isinstance(address, str | Path) and str(address), "Expected the address of a ledger to be a path or a URL.")
     text = str(address)
-    scheme = urlsplit(text).scheme if "://" in text else ""
-    if scheme:
+    scheme, server, _ = text.partition("://")
+    if server:
         check(scheme in SERVER, "Expected the address of a ledger to be a path, or to begin with postgresql://.")
         from tacit.ledger.postgres import PostgresStore  # SQLAlchemy is an extra
 
