@@ -119,7 +119,7 @@ def test_gaussian_releases_add_up_like_square_roots(epsilon, delta):
     assert all(cost <= 1.15 * true for cost, true in zip(costs, exact, strict=True))
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (3.0, 1e-6)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5)])
 def test_unlike_releases_together_cost_less_than_the_sum(epsilon, delta):
     road, budget = filter_of(epsilon, delta, "add-remove"), Budget(epsilon / 6, delta, "add-remove")
     lists = [gaussian(accounting.gaussian_mu(budget.epsilon, delta)), sampled(smallest_scale(sampled, budget))]

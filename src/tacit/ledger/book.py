@@ -131,7 +131,7 @@ class Ledger:
 
     def spent(self) -> float:
         """The epsilon, at the ledger's delta, of the smallest ledger that would have admitted what this one did."""
-        return _spent(self._roads, self.entries)
+        return _spent(self._roads, self._last())
 
     def left(self) -> float:
         """The epsilon, at the ledger's delta, of one more Gaussian release that fits; of a pure one with delta 0."""
@@ -140,10 +140,11 @@ class Ledger:
     def balance(self) -> Balance:
         """Where it stands, from one reading."""
         lines = self._store.lines()
-        entries = tuple(Entry.read(line) for line in lines[1:])
+        entries = [Entry.read(line) for line in lines[1:]]
+        last = entries[-1] if entries else None
         return Balance(
             epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, rows_per_person=self.rows_per_person,
-            spent=_spent(self._roads, entries), left=_left(self._roads, entries[-1] if entries else None),
+            spent=_spent(self._roads, last), left=_left(self._roads, last),
             entries=len(entries), seeded=sum(entry.guarantee.seeded for entry in entries), digest=lines[-1].digest,
         )  # fmt: skip
 
@@ -245,13 +246,19 @@ def ledger_of(ledger: Ledger | str | Path | None = None) -> Ledger | None:
     return asked
 
 
-def _spent(roads: Roads, entries: tuple[Entry, ...]) -> float:
-    if not entries:
+def refuse_open_ledger(what: str) -> None:
+    """Refuse what no ledger can count, while one is open."""
+    if ledger_of(None) is not None:
+        refuse(
+            f"{what} cannot be charged to the ledger that is open. Close it, and use data that is made up or public."
+        )
+
+
+def _spent(roads: Roads, last: Entry | None) -> float:
+    if last is None:
         return 0.0
-    shared = roads.spent(entries[-1].total)
-    if len(entries) > 1:
-        return shared
-    return min(shared, entries[0].guarantee.epsilon_at(delta=roads.delta))
+    alone = last.guarantee.epsilon_at(delta=roads.delta) if last.number == 1 else math.inf
+    return min(alone, roads.spent(last.total))
 
 
 def _left(roads: Roads, last: Entry | None) -> float:

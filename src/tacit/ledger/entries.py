@@ -23,6 +23,8 @@ from tacit.reading import parse
 from tacit.types import Adjacency, Budget
 
 FORMAT, VERSION = "tacit-ledger", 1
+ORDERS = 64
+"""The most Renyi orders of a ledger."""
 LABEL = 200
 """The most characters of a label."""
 
@@ -62,7 +64,8 @@ class Settings:
         person = self.rows_per_person is None or is_count(self.rows_per_person)
         check(person, "Expected rows_per_person to be None or a whole number >= 1.")
         orders = self.orders or orders_for(self.epsilon, self.delta)
-        check(all(1 < order < math.inf for order in orders), "Expected orders above 1.")
+        right = len(orders) <= ORDERS and all(1 < order < math.inf for order in orders)
+        check(right, f"Expected at most {ORDERS} orders, all above 1.")
         object.__setattr__(self, "orders", orders)
 
     @property

@@ -100,6 +100,7 @@ class SqliteStore:
         try:
             with closing(sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)) as base:
                 base.execute("PRAGMA synchronous=EXTRA")
+                base.execute("PRAGMA trusted_schema=OFF")  # the file may be a stranger's
                 known = base.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
                 if not known and (mode == "rw" or base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
                     refuse(f"{self.name} is not a Tacit ledger. Nothing was written to it; give another name.")

@@ -199,7 +199,7 @@ def _gaussian_epsilon(mu: float, delta: float) -> float:
 def _price(roads: Roads, events: tuple[Event, ...], place: int) -> Price:
     """Every road's price, at most once for each block."""
     adjacency, share = roads.adjacency, part(place)
-    basic = accounting.epsilon(events, BASIC * roads.delta * share, adjacency)
+    basic = _epsilon(events, BASIC * roads.delta * share, adjacency)
     square = sum(_square(event, adjacency) for event in events)
     if roads.delta == 0:
         renyi: tuple[float, ...] = tuple(math.inf for _ in roads.orders)
@@ -207,9 +207,17 @@ def _price(roads: Roads, events: tuple[Event, ...], place: int) -> Price:
         renyi = tuple(up(order * square / 2) for order in roads.orders)
     else:
         spare = SPARE * RENYI * roads.delta / len(roads.orders) * share
-        end = accounting.epsilon(events, spare, adjacency)
+        end = _epsilon(events, spare, adjacency)
         renyi = renyi_prices(_points(events, adjacency, _rung(end)), roads.orders, spare)
     return Price(up(square), renyi, basic)
+
+
+def _epsilon(events: tuple[Event, ...], delta: float, adjacency: Adjacency) -> float:
+    """The price at a delta; infinite where there is none."""
+    try:
+        return accounting.epsilon(events, delta, adjacency)
+    except PrivacyError:
+        return math.inf
 
 
 def _rung(end: float) -> float:
@@ -219,7 +227,13 @@ def _rung(end: float) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _points(events: tuple[Event, ...], adjacency: Adjacency, end: float) -> Points:
-    return curve_points(lambda e: accounting.delta(events, e, adjacency), end)
+    def delta(e: float) -> float:
+        try:
+            return accounting.delta(events, e, adjacency)
+        except PrivacyError:
+            return 1.0
+
+    return curve_points(delta, end)
 
 
 def _square(event: Event, adjacency: Adjacency) -> float:
@@ -234,8 +248,4 @@ def _square(event: Event, adjacency: Adjacency) -> float:
         return up(event.count * (event.sensitivity.under(adjacency) / event.scale) ** 2)
     if isinstance(event, PoissonGaussian | SubsetGaussian):
         return up(event.count * (factor * event.clip / event.scale) ** 2)
-    try:
-        pure = accounting.epsilon((event,), 0.0, adjacency)
-    except PrivacyError:
-        return math.inf
-    return float((2 * ndtri(expit(-pure))) ** 2) * (1 + 1e-9)
+    return float((2 * ndtri(expit(-_epsilon((event,), 0.0, adjacency)))) ** 2) * (1 + 1e-9)
