@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tacit.estimators.regression import *  # noqa: F403
     from tacit.files import load as load
     from tacit.files import save as save
+    from tacit.ledger import Ledger as Ledger
     from tacit.nn import CNNClassifier as CNNClassifier
     from tacit.nn import MLPClassifier as MLPClassifier
     from tacit.privacy.guarantee import Guarantee as Guarantee
@@ -35,6 +36,7 @@ _PLACES = {
     "Budget": "tacit.types",
     "CNNClassifier": "tacit.nn",
     "Guarantee": "tacit.privacy.guarantee",
+    "Ledger": "tacit.ledger",
     "MLPClassifier": "tacit.nn",
     "PrivacyError": "tacit.checks",
     "RefutedWarning": "tacit.training",

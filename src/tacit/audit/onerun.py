@@ -32,6 +32,7 @@ from tacit.audit.onerun_gaussian import best_gaussian_share, expected_right, gau
 from tacit.audit.pairs import Data
 from tacit.audit.result import AuditResult
 from tacit.checks import check
+from tacit.ledger import refuse_open_ledger
 from tacit.privacy.accounting import gaussian_mu
 from tacit.rounding import border
 from tacit.types import Array, Budget
@@ -106,6 +107,7 @@ def audit_one_run(
     mechanism. It guesses ``gaussian_share`` of the canaries, by default the share that should show most, from public
     numbers. Each of the two exceeds the true epsilon with probability at most 1 - confidence by itself.
     """
+    refuse_open_ledger("An audit, whose score tells about records,")
     check(len(shares) > 0 and all(0 < s <= 1 for s in shares), "Expected shares above 0 and up to 1, at least one.")
     check(gaussian_share is None or 0 < gaussian_share <= 1, "Expected gaussian_share above 0 and up to 1.")
     check(

@@ -24,6 +24,7 @@ from tacit.audit.result import AuditResult
 from tacit.audit.sequential import follow
 from tacit.audit.subjects import TWO_RECORDS, RecordSampler, Subject, of_samplers, subject_of
 from tacit.checks import check, check_positive
+from tacit.ledger import refuse_open_ledger
 from tacit.privacy.events import Event
 from tacit.types import Array, Budget, Targets
 
@@ -105,6 +106,7 @@ def audit(
 
 
 def _check(claimed: Budget, family: str | None, confidence: float, trials: int | None, seconds: float) -> None:
+    refuse_open_ledger("An audit, which trains again and again,")
     check(isinstance(claimed, Budget), "Expected claimed to be a Budget: tacit.Budget(epsilon, delta, adjacency).")
     check(0.7 < confidence < 1, f"Expected 0.7 < confidence={confidence} < 1.")
     check(family in (None, "gaussian"), f"Expected family={family!r} to be None or 'gaussian'.")

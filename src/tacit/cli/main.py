@@ -31,6 +31,7 @@ COMMANDS = {
         "List the methods: paper, place of the noise, losses, status, adjacencies.",
     ),
     "audit": ("tacit.cli.audit:arguments", "Measure the epsilon of a method by experiment."),
+    "ledger": ("tacit.cli.ledger:arguments", "Make, show or verify a ledger: one budget for many releases."),
     "protocol": (
         "tacit.cli.protocol:protocol_arguments",
         "Fix a collection's public numbers, and say what it will guarantee.",

@@ -120,7 +120,9 @@ def _train(options: argparse.Namespace) -> int:
     protocol = Protocol.load(options.protocol)
     with Database(protocol, options.database) as database:
         before = len(database.trainings)
-        model = database.train(short=options.short, accept_record_guarantee=options.accept_record_guarantee)
+        model = database.train(
+            short=options.short, accept_record_guarantee=options.accept_record_guarantee, ledger=options.ledger
+        )
         again, count = len(database.trainings) == before, len(database)
     files.save(model, options.out, protocol.schema)
     record = Path(options.out).with_suffix(".record.json")
@@ -186,4 +188,5 @@ def train_arguments(parser: argparse.ArgumentParser) -> None:
         "--accept-record-guarantee", action="store_true",
         help="train a changed database again; for all its models only the guarantee of one record then holds",
     )  # fmt: skip
+    parser.add_argument("--ledger", metavar="FILE", help="charge this ledger first (`tacit ledger create`)")
     parser.set_defaults(run=_train)

@@ -67,7 +67,7 @@ def estimator(options: argparse.Namespace, schema: Schema | None, target: Target
     return (_ADDITIVE if options.additive else kinds)[task](
         options.epsilon, delta=options.delta, method=options.method, calibration=options.calibration,
         adjacency=options.adjacency, precondition=PRECONDITIONS[options.precondition], clip=options.clip,
-        random_state=options.seed, **facts,
+        random_state=options.seed, ledger=options.ledger, **facts,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import sys
 
 from tacit import files
 from tacit.checks import PrivacyError, at_most
+from tacit.cli.ledger import is_ledger, run_verify
 from tacit.privacy.guarantee import Guarantee
 from tacit.types import ADJACENCIES
 
@@ -20,12 +21,14 @@ _CAUTION = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = _CAUTION
-    parser.add_argument("file", metavar="MODEL.json")
-    parser.set_defaults(run=run)
+    parser.add_argument("file", metavar="MODEL.json", help="or the file of a ledger")
+    parser.set_defaults(run=run, digest=None)
 
 
 def run(options: argparse.Namespace) -> int:
     """Verify every guarantee in the file: 1 when one does not hold."""
+    if is_ledger(options.file):
+        return run_verify(options)
     stated: tuple[Guarantee, ...] = ()
     try:
         stated = files.stated(options.file)

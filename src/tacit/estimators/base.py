@@ -19,7 +19,7 @@ from tacit.checks import check, check_positive, check_real, plain_numbers, refus
 from tacit.data.canonical import canonical, column
 from tacit.data.rows import Design
 from tacit.estimators.counted import Counted, counted
-from tacit.ledger import Ledger, ledger_of
+from tacit.ledger import CarriesLedger, Ledger, ledger_of
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
@@ -95,7 +95,7 @@ def _without(solution: Solution, padding: slice) -> Solution:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateLinear(BaseEstimator):  # type: ignore[misc]
+class PrivateLinear(CarriesLedger, BaseEstimator):  # type: ignore[misc]
     """Settings, validation, the run, the linear predictor."""
 
     epsilon: float = 1.0

@@ -1,27 +1,269 @@
-"""The ledger: every release is written down before it exists."""
+"""The ledger: every release is written down before it exists, and what would exceed the budget is refused."""
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Never, Self
 
+from tacit.checks import at_least, at_most, check, check_real, refuse
+from tacit.ledger.admission import object_to, object_to_collection
+from tacit.ledger.entries import LABEL, Entry, Settings
+from tacit.ledger.opening import VARIABLE, enter, is_suspended, leave, opened
+from tacit.ledger.store import Page, store_at
+from tacit.ledger.verification import verify_lines
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.roads import Price, Roads, block
 from tacit.types import Adjacency
+
+COMPOSITION = (
+    "a filter for releases that were chosen in view of earlier ones: Gaussian differential privacy, Renyi differential "
+    "privacy at fixed orders, or basic composition, each with its own share of delta (docs page 'ledger')"
+)
+"""How a ledger's total is computed."""
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """A budget that many releases share."""
+class Balance:
+    """Where a ledger stands: the budget that all entries together keep, and how much of it they used.
+
+    ``epsilon`` and ``delta`` are what holds for everything that the ledger admitted. ``spent`` is the epsilon of the
+    smallest ledger, of the same delta, that would have admitted the same list. ``left`` is that of one more Gaussian
+    release, at the ledger's delta, that would be admitted.
+    """
 
     epsilon: float
     delta: float
-    adjacency: Adjacency = "replace-one"
-    rows_per_person: int | None = None
+    adjacency: Adjacency
+    rows_per_person: int | None
+    spent: float
+    left: float
+    entries: int
+    seeded: int
+    digest: str
+    composition: str = COMPOSITION
 
-    def charge(self, guarantee: Guarantee) -> None:
-        """Write a release down, or refuse it."""
-        raise NotImplementedError
+    def __str__(self) -> str:
+        people = "one row" if self.rows_per_person is None else f"a person with up to {self.rows_per_person:,} rows"
+        lines = [
+            f"({at_most(self.epsilon, 6)}, {at_most(self.delta, 3)})-differential privacy for all of "
+            f"{self.entries:,} releases together, {self.adjacency} neighbours, who differ in {people}",
+            f"spent       epsilon = {at_most(self.spent)}",
+            f"left        epsilon = {at_least(self.left)} for one more Gaussian release at delta = {self.delta:.3g}",
+            f"digest      {self.digest}",
+        ]
+        if self.seeded:
+            lines.append(f"NOT FOR RELEASE: the noise of {self.seeded:,} of them came from a seed")
+        return "\n".join(lines)
 
 
-def ledger_of(ledger: Ledger | str | None = None) -> Ledger | None:
-    """The ledger that is charged: the one given, or the one that is open around this, or none."""
-    return ledger if isinstance(ledger, Ledger) else None
+class Ledger:
+    """A budget that all releases about the same people share; durable, and for many processes at once.
+
+    ``address`` is a file (SQLite), or ``postgresql://user@host/database``. With ``epsilon`` and ``delta`` it is made;
+    without, it is opened. ``adjacency``: of whom it protects ('replace-one' unless told). ``rows_per_person``: its unit
+    is a person with up to so many rows; None: one row.
+
+    A release is charged before it is computed, whatever becomes of it; nothing is refunded. Docs' page "The ledger".
+    """
+
+    def __init__(
+        self,
+        address: str | Path,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        adjacency: Adjacency | None = None,
+        rows_per_person: int | None = None,
+    ) -> None:
+        self._store = store_at(address)
+        given = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person}
+        if not self._store.exists():
+            check(
+                epsilon is not None and delta is not None,
+                f"There is no ledger {self._store.name}. To make one, give epsilon= and delta=.",
+            )
+            made = Settings(
+                epsilon=check_real("epsilon", epsilon), delta=check_real("delta", delta),
+                adjacency=adjacency or "replace-one", rows_per_person=rows_per_person,
+            )  # fmt: skip
+            self._store.create(made.line(_now()))
+        self.settings = Settings.read(self._store.first())
+        self._roads = self.settings.roads
+        for name, value in given.items():
+            kept = getattr(self.settings, name)
+            if value is not None and value != kept:
+                refuse(
+                    f"The ledger {self._store.name} has {name}={kept!r} for good. Leave {name} out, or make another."
+                )
+
+    @property
+    def address(self) -> str:
+        """Its full name: what another process opens."""
+        return self._store.address
+
+    @property
+    def epsilon(self) -> float:
+        """The whole budget."""
+        return self.settings.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Of the whole budget; estimators inside take it, unless they are told another."""
+        return self.settings.delta
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Which neighbours it protects."""
+        return self.settings.adjacency
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """Rows of a person, all of which it protects at once; None: it protects single rows."""
+        return self.settings.rows_per_person
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All releases in order."""
+        return tuple(Entry.read(line) for line in self._store.lines()[1:])
+
+    def spent(self) -> float:
+        """The epsilon, at the ledger's delta, of the smallest ledger that would have admitted what this one did."""
+        return _spent(self._roads, self._last())
+
+    def left(self) -> float:
+        """The epsilon, at the ledger's delta, of one more Gaussian release that fits; of a pure one with delta 0."""
+        return _left(self._roads, self._last())
+
+    def balance(self) -> Balance:
+        """Where it stands, from one reading."""
+        lines = self._store.lines()
+        entries = [Entry.read(line) for line in lines[1:]]
+        last = entries[-1] if entries else None
+        return Balance(
+            epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, rows_per_person=self.rows_per_person,
+            spent=_spent(self._roads, last), left=_left(self._roads, last),
+            entries=len(entries), seeded=sum(entry.guarantee.seeded for entry in entries), digest=lines[-1].digest,
+        )  # fmt: skip
+
+    def charge(self, guarantee: Guarantee, label: str = "") -> Entry:
+        """Write a release down for good, or refuse it. To be called before anything of the release exists.
+
+        Edges: refused are other neighbours, a smaller unit, what is not proven or has no noise, a second model of one
+        protocol's collection, and what exceeds the budget. A refused release costs nothing.
+        """
+        check(isinstance(label, str) and len(label) <= LABEL, f"Expected a label of at most {LABEL} characters.")
+        check(label.isprintable(), "Expected a label in one line.")
+        object_to(guarantee, self.settings)
+        number = self._store.last().number + 1
+        while True:  # a few times at most: prices change from block to block, and blocks double
+            price = self._roads.price(guarantee.events, number)
+            with self._store.writing() as page:
+                last = page.last()
+                due, number = block(number), last.number + 1
+                if block(number) != due:
+                    continue
+                total = price.plus(Entry.read(last).total) if last.number else price
+                if self._admits(page, guarantee, total, number):
+                    entry = Entry(
+                        number=number, time=_now(), label=label, guarantee=guarantee, price=price, total=total
+                    )
+                    page.append(entry.line(last.digest))
+                    return entry
+            self._refuse(guarantee)
+
+    def _last(self) -> Entry | None:
+        line = self._store.last()
+        return Entry.read(line) if line.number else None
+
+    def _admits(self, page: Page, guarantee: Guarantee, total: Price, number: int) -> bool:
+        """Whether the filter certifies all entries with this one; refused where it shares its noise with an entry."""
+        if guarantee.collection:
+            object_to_collection([*(Entry.read(line).guarantee for line in page.lines()[1:]), guarantee])
+        return self._roads.certify(total) or (number == 1 and self._roads.alone(guarantee.events))
+
+    def _refuse(self, guarantee: Guarantee) -> Never:
+        cost = guarantee.epsilon_at(delta=self.delta)
+        kind = "pure" if self.delta == 0 else "Gaussian"
+        refuse(
+            f"This release costs epsilon={at_most(cost) if cost < math.inf else 'infinity'} at delta={self.delta:.3g}; "
+            f"the ledger {self._store.name} has room for a {kind} release of epsilon={at_least(self.left())} of its "
+            f"{self.epsilon:g}. Nothing was spent."
+        )
+
+    def verify(self, digest: str | None = None) -> Balance:
+        """Recompute everything from the recorded events alone, as a third person would; raises where it does not hold.
+
+        ``digest``: the last digest that somebody wrote down, of this or an earlier state; it must be in the chain.
+        """
+        verify_lines(self.settings, self._store.lines(), digest)
+        return self.balance()
+
+    def __enter__(self) -> Self:
+        enter(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        leave()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ledger) and self.address == other.address
+
+    def __hash__(self) -> int:
+        return hash(self.address)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ledger, (self.address,)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        unit = "" if self.rows_per_person is None else f", rows_per_person={self.rows_per_person}"
+        return (
+            f"Ledger({self._store.name!r}, epsilon={self.epsilon:g}, delta={self.delta:g}, "
+            f"adjacency={self.adjacency!r}{unit})"
+        )
+
+
+def ledger_of(ledger: Ledger | str | Path | None = None) -> Ledger | None:
+    """The ledger that is charged: the one given, the one that is open, or the one that the environment names.
+
+    Edges: another one than the open one is refused; in a part of a release that was charged as a whole there is none.
+    """
+    if is_suspended():
+        return None
+    current: Ledger | None = opened()
+    if ledger is None:
+        address = os.environ.get(VARIABLE)
+        return current if current is not None or not address else Ledger(address)
+    check(isinstance(ledger, Ledger | str | Path), "Expected ledger to be a tacit.Ledger or its address.")
+    asked = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    if current is not None and asked != current:
+        refuse("Another ledger is open, and would not be charged. Close it, or leave ledger= out.")
+    return asked
+
+
+def refuse_open_ledger(what: str) -> None:
+    """Refuse what no ledger can count, while one is open."""
+    if ledger_of(None) is not None:
+        refuse(
+            f"{what} cannot be charged to the ledger that is open. Close it, and use data that is made up or public."
+        )
+
+
+def _spent(roads: Roads, last: Entry | None) -> float:
+    if last is None:
+        return 0.0
+    alone = last.guarantee.epsilon_at(delta=roads.delta) if last.number == 1 else math.inf
+    return min(alone, roads.spent(last.total))
+
+
+def _left(roads: Roads, last: Entry | None) -> float:
+    return roads.epsilon if last is None else roads.room(last.total, last.number + 1)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

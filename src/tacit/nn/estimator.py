@@ -13,12 +13,13 @@ from torch import nn
 
 from tacit.checks import check
 from tacit.data.canonical import check_labels, column
+from tacit.ledger import CarriesLedger
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
 from tacit.types import Array
 
 
-class NetworkFace(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NetworkFace(CarriesLedger, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Labels in, scores out. A classifier adds ``_network`` (what to build), ``_images`` (how to read X), ``fit``."""
 
     classes: Any

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from tacit.checks import check, refuse
+from tacit.ledger import Ledger
 from tacit.mechanisms.moments import Sums
 from tacit.privacy.noise import Source, SystemSource
 from tacit.protocol import trainings as training
 from tacit.protocol.agreement import Protocol
 from tacit.protocol.blocks import gathered, whole, within
 from tacit.protocol.submission import ROWS, Submission, Submissions, read
-from tacit.training import Prepared
+from tacit.training import Prepared, charge
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -276,7 +277,12 @@ class Database:
         return Receipt(theirs.count, refused)
 
     def train(
-        self, *, short: str = "top-up", accept_record_guarantee: bool = False, source: Source | None = None
+        self,
+        *,
+        short: str = "top-up",
+        accept_record_guarantee: bool = False,
+        source: Source | None = None,
+        ledger: Ledger | str | None = None,
     ) -> Any:
         """A fitted model with two guarantees, ``guarantee_`` of the model and ``record_guarantee_`` of one submission.
 
@@ -285,7 +291,7 @@ class Database:
         database gives the same model back; once anything was added, or if any of its submissions is in another database
         of this process that was trained, it refuses, unless ``accept_record_guarantee``. Then ``guarantee_`` is that
         of one record, and so is all that holds for the earlier model: given back after that, or after its submissions
-        were merged into another database, it states the record's guarantee.
+        were merged into another database, it states the record's guarantee. A new training is charged to the ledger.
 
         Edges: the training is on record before its model exists; after a stop in between, it counts as released.
         """
@@ -309,6 +315,11 @@ class Database:
                     refuse(training.elsewhere(record))
                 kind = "record" if before or shared else "model"
                 prepared = self._prepared(kind, sums.count, seeded or chosen.seeded)
+                try:
+                    charge(prepared, ledger)
+                except BaseException:
+                    training.withdraw(self.protocol.fingerprint, claim)
+                    raise
                 begun = training.Training.of(kind, sums, chosen.seeded)
                 number = training.record(self._base, begun)
             else:

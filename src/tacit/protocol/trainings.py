@@ -138,6 +138,12 @@ def claim(protocol: str, names: ShortNames, insist: bool) -> tuple[bool, Claim]:
         return shared, made
 
 
+def withdraw(protocol: str, made: Claim) -> None:
+    """Forget a model that was refused before it was made."""
+    with _lock:
+        _released[protocol] = [one for one in _released[protocol] if one is not made]
+
+
 def remember(protocol: str, names: ShortNames, models: Iterable[str | None]) -> None:
     """Write down the models of a database that was trained before it was opened."""
     with _lock:

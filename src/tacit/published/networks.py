@@ -29,7 +29,7 @@ from tacit.published.data_perturbation import PublishedInput
 from tacit.published.perceptron import Codes, Perceptron, Settings
 from tacit.published.pi_dbdp_erm import PiDbdpErm
 from tacit.published.pidp_sgd import PidpSgd
-from tacit.training import Prepared, prepare
+from tacit.training import Prepared, charge, prepare
 from tacit.types import Array, Budget, Facts
 
 METHODS: dict[str, float] = {"input-perturbation": 1.0, "dbdp-erm": 1.0, "pi-dbdp-erm": 0.03, "pidp-sgd": 0.03}
@@ -113,6 +113,7 @@ class PublishedMLPClassifier(NetworkFace):
         model = Perceptron(self._build(source), x, codes, settings)
         rate = METHODS[self.method] if self.step is None else check_positive("step", self.step)
         prepared = self._prepare(len(x), model.flat.size, rate, source.seeded)
+        charge(prepared, None)  # an open ledger refuses it: it is not proven
         self.guarantee_ = prepared.guarantee
         for extra in ("noiseless_", "perturbed_data_"):  # those of an earlier fit
             self.__dict__.pop(extra, None)
