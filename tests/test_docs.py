@@ -23,7 +23,9 @@ from tacit.report import catalogue as survey
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-ALONE = [DOCS / f"{name}.md" for name in ("start", "schema", "features", "additive", "which-method", "methods")]
+ALONE = [
+    DOCS / f"{name}.md" for name in ("start", "schema", "features", "additive", "statement", "which-method", "methods")
+]
 RUN = [ROOT / "README.md", *ALONE, *sorted((DOCS / "tutorials").glob("*.md"))]
 WRITTEN = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")), *WRITTEN]
