@@ -342,7 +342,7 @@ def test_a_pure_ledger_takes_pure_releases(place):
 
 
 def test_an_entry_pays_the_price_of_the_number_that_it_gets(ledger, monkeypatch):
-    """Others may charge between the pricing and the writing; later numbers have a smaller part of delta, and pay more."""
+    """Others may charge between the pricing and the writing; later numbers have less of delta, and pay more."""
     model = LogisticRegression(0.2, classes=[0, 1], method="objective", ledger=ledger)
     for _ in range(4):
         model.fit(X, Y)

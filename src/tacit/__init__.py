@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tacit import protocol as protocol
     from tacit import published as published
     from tacit.checks import PrivacyError as PrivacyError
+    from tacit.data.curator import CuratorNote as CuratorNote
+    from tacit.data.curator import MisuseWarning as MisuseWarning
     from tacit.estimators.additive import *  # noqa: F403
     from tacit.estimators.classification import *  # noqa: F403
     from tacit.estimators.regression import *  # noqa: F403
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from tacit.ledger import Ledger as Ledger
     from tacit.nn import CNNClassifier as CNNClassifier
     from tacit.nn import MLPClassifier as MLPClassifier
+    from tacit.privacy.desk import Statement as Statement
     from tacit.privacy.guarantee import Guarantee as Guarantee
     from tacit.privacy.guarantee import spent as spent
     from tacit.schema import Schema as Schema
@@ -35,12 +38,15 @@ if TYPE_CHECKING:
 _PLACES = {
     "Budget": "tacit.types",
     "CNNClassifier": "tacit.nn",
+    "CuratorNote": "tacit.data.curator",
     "Guarantee": "tacit.privacy.guarantee",
     "Ledger": "tacit.ledger",
     "MLPClassifier": "tacit.nn",
+    "MisuseWarning": "tacit.data.curator",
     "PrivacyError": "tacit.checks",
     "RefutedWarning": "tacit.training",
     "Schema": "tacit.schema",
+    "Statement": "tacit.privacy.desk",
     "load": "tacit.files",
     "save": "tacit.files",
     "spent": "tacit.privacy.guarantee",

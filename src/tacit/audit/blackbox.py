@@ -4,7 +4,8 @@ An estimator needs ``fit`` and nothing else. After it, all public attributes are
 not; properties with ``_`` at their end; what ``fit`` returns, where that is another object): whether they are there,
 their types, shapes and dtypes, their text, their exact values, and their numbers, those in text included. So are the
 error that training raises and the warnings that it gives, with all that they say. Private attributes are not: whoever
-pickles a model gives them away too, so audit a function that returns them where that matters.
+pickles a model gives them away too, so audit a function that returns them where that matters. Notes of the category
+:class:`tacit.CuratorNote`, and only these, are left out: they are outside every guarantee and say so.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tacit.audit.outcomes import ERROR, WARNINGS, Outcome
 from tacit.audit.pairs import Data
 from tacit.audit.values import Reading, public, read
 from tacit.checks import check
+from tacit.data.curator import CuratorNote
 from tacit.types import Array
 
 Train = Callable[[Array, Array, np.random.Generator], Any]
@@ -150,7 +152,8 @@ def _heard(train: Callable[[], Any]) -> tuple[Any, dict[str, Reading]]:
             result = train()
         except Exception as error:
             heard[ERROR] = read(told(error))
-    heard[WARNINGS] = read([[entry.category.__name__, str(entry.message)] for entry in given])
+    told_others = (entry for entry in given if entry.category is not CuratorNote)  # not released, by what it is
+    heard[WARNINGS] = read([[entry.category.__name__, str(entry.message)] for entry in told_others])
     return result, heard
 
 

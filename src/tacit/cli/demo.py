@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 
 from tacit.cli.console import add_progress_option, check_place, print_table, progress
+from tacit.data.curator import CuratorNote
 from tacit.report import demo, pictures
 from tacit.report.page import write_report
 
@@ -20,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Train everything, print the tables and write the page."""
     check_place(options.out)
+    warnings.simplefilter("ignore", CuratorNote)  # these records are public: nobody holds them
     started = time.monotonic()
     with progress(options.progress) as say:
         studies = demo.run(progress=lambda done, total: say(f"{done} of {total} methods trained", done / total))

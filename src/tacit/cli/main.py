@@ -26,6 +26,10 @@ COMMANDS = {
         "tacit.cli.verify:arguments",
         "Recompute the guarantee of a model or network file, or of one alone.",
     ),
+    "statement": (
+        "tacit.cli.statement:arguments",
+        "State what a file promises, and what not, for whoever decides about its release.",
+    ),
     "methods": (
         "tacit.cli.methods:arguments",
         "List the methods: paper, place of the noise, losses, status, adjacencies.",

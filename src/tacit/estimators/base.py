@@ -12,13 +12,14 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from tacit.checks import check, check_positive, check_real, plain_numbers, refuse
 from tacit.data.canonical import canonical, column
 from tacit.data.rows import Design
 from tacit.estimators.counted import Counted, counted
+from tacit.estimators.misuse import Watched, watch
+from tacit.estimators.notes import note_fit, picked
 from tacit.ledger import CarriesLedger, Ledger, ledger_of
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
@@ -95,7 +96,7 @@ def _without(solution: Solution, padding: slice) -> Solution:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateLinear(CarriesLedger, BaseEstimator):  # type: ignore[misc]
+class PrivateLinear(CarriesLedger, Watched):
     """Settings, validation, the run, the linear predictor."""
 
     epsilon: float = 1.0
@@ -132,6 +133,7 @@ class PrivateLinear(CarriesLedger, BaseEstimator):  # type: ignore[misc]
         self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...], begun: Begun, own: Counted
     ) -> None:
         """Choose, prepare, spend, run, build: the whole fit, once the records are numbers."""
+        watch(self)
         budget, source, earlier, late, late_weights = begun
         clip, shares = float(self.clip), own.shares
         intercept = INTERCEPT * clip if self.fit_intercept else 0.0
@@ -156,9 +158,11 @@ class PrivateLinear(CarriesLedger, BaseEstimator):  # type: ignore[misc]
             shares = own.times(late_weights()).shares
         if late is not None or late_weights is not None:
             problem = replace(problem, records=Records.build(X, targets, clip, intercept, shares))
-        solution = _without(train(prepared, problem, source, self._spend, charged=True), slice(columns, X.shape[1]))
+        found = train(prepared, problem, source, self._spend, charged=True)
+        solution = _without(found, slice(columns, X.shape[1]))
         self._keep(solution)
         self.build(solution.weights, columns, intercept, prepared)
+        note_fit(problem.records.count, picked(problem, found.weights) if hasattr(self, "classes_") else ())
 
     def _counted(self, groups: Any, sample_weight: Any, rows: int) -> Counted:
         """Whose rows count, and how much."""

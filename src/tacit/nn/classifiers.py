@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from tacit.checks import check, check_count, check_positive
 from tacit.data.canonical import plain
 from tacit.estimators.base import budget_of, source_from
+from tacit.estimators.misuse import Watched, watch
+from tacit.estimators.notes import note_fit
 from tacit.ledger import Ledger
 from tacit.mechanisms.base import Chosen
 from tacit.nn.architectures import cifar_network, mlp_network, mnist_network
@@ -37,7 +41,7 @@ def default_epochs(epsilon: float) -> int:
 
 
 @dataclass(eq=False, repr=False)
-class _NetworkClassifier(NetworkFace):
+class _NetworkClassifier(Watched, NetworkFace):
     """What the private classifiers share: settings, public bounds, the run."""
 
     epsilon: float = 1.0
@@ -64,6 +68,7 @@ class _NetworkClassifier(NetworkFace):
 
         The label set must be declared (``classes``); the number of records is public.
         """
+        watch(self)
         self._declare()
         images = self._images(X, reset=True)
         labels = self._codes(y, len(images))
@@ -91,7 +96,13 @@ class _NetworkClassifier(NetworkFace):
         problem = NetworkProblem(network, chosen, images.to(self.device), labels.to(self.device), after_step)
         train(prepared, problem, source, lambda made: setattr(self, "guarantee_", made.guarantee), ledger=self.ledger)
         self.network_ = network.cpu().eval()
+        note_fit(len(labels), self._picked(images))
         return self
+
+    def _picked(self, images: torch.Tensor) -> Iterator[NDArray[Any]]:
+        """The class numbers of images, block by block."""
+        with torch.no_grad():
+            yield from (self.network_(part).argmax(dim=1).numpy() for part in torch.split(images, 1024))
 
     def _mechanism(self, budget: Budget, records: int) -> NetworkDescent:
         """Batch, passes and clip, by rule where they are not set."""

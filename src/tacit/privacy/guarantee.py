@@ -14,6 +14,7 @@ from typing import Any
 
 from tacit.checks import PrivacyError, at_most, check, refuse
 from tacit.privacy import accounting, events
+from tacit.privacy.desk import Statement
 from tacit.privacy.events import Event, is_amount, is_count, is_probability
 from tacit.privacy.theorems import MODEL, PEOPLE, THEOREMS
 from tacit.reading import parse, plain
@@ -179,6 +180,10 @@ class Guarantee:
         if len(text) > LONGEST:
             refuse(f"This is not a Tacit guarantee: it is longer than {LONGEST:,} characters.")
         return cls.from_dict(parse(text))
+
+    def statement(self) -> Statement:
+        """What to hand to whoever decides about a release: questions and answers, in words, as JSON and as a page."""
+        return Statement.of(self)
 
     @property
     def _protected(self) -> str:

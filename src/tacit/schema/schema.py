@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from tacit.checks import check, check_positive
 from tacit.data.cells import columns_of, key_of, numbers, unreadable
+from tacit.data.curator import FEW, note
 from tacit.data.rows import row_scales
-from tacit.schema.columns import Column, Number, Target, check_keys, listed
+from tacit.schema.columns import Category, Column, Number, Target, check_keys, listed
 from tacit.schema.encodings import column_from_dict, columns_from_list
 from tacit.schema.interactions import MOST_SLOTS, Pair
 from tacit.types import Array
@@ -176,7 +177,20 @@ class Schema:
             block = rows[start : start + step]
             self._write({name: column[start : start + step] for name, column in cells.items()}, block)
             block *= scale if self.boxed else row_scales(block, clip)[:, None]
+        self._note_unmatched(rows)
         return rows
+
+    def _note_unmatched(self, rows: Array) -> None:
+        """Tell the curator of categories of which no row has a declared value. NOT PRIVATE, and not a part of rows."""
+        last = 0
+        for column in self.columns:
+            last += len(column.features)
+            other = rows[:, last - 1]
+            if isinstance(column, Category) and len(rows) >= FEW and other[0] and other.all():
+                note(
+                    f"no row has a declared value in column {column.name!r}: all are <other>. Are the values of the "
+                    "schema spelt as in the table?"
+                )
 
     def _write(self, cells: Mapping[str, NDArray[Any]], rows: Array) -> None:
         first = 0

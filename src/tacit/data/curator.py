@@ -1,0 +1,37 @@
+"""Words to whoever holds the records: warnings, at the line of theirs that led here.
+
+A :class:`MisuseWarning` is about settings, which are public. A :class:`CuratorNote` is computed from the records,
+without noise: it is outside every guarantee, kept in no model and no file, and audits leave exactly this category out
+of what they compare. Both are turned off as all warnings are: ``warnings.simplefilter("ignore", tacit.CuratorNote)``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+LEAD = "For the curator, not for release:"
+FEW = 20
+"""Fewer rows than this are a handful: what one of them is cannot be told from noise that would hide it."""
+_THROUGH = ("tacit", "sklearn", "joblib")
+
+
+class MisuseWarning(UserWarning):
+    """A guarantee does not cover how a model is used: it is fitted again and again, or after a step that learns."""
+
+
+class CuratorNote(UserWarning):
+    """What whoever holds the records should know. NOT PRIVATE: computed from the records, without noise."""
+
+
+def note(sentence: str) -> None:
+    """Tell the curator."""
+    tell(f"{LEAD} {sentence}", CuratorNote)
+
+
+def tell(sentence: str, category: type[Warning]) -> None:
+    """Warn, at the first line outside of Tacit and of the libraries that called it."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _THROUGH:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, category, stacklevel=level)

@@ -1,0 +1,220 @@
+"""Misuse that shows: a model that is fitted again and again without a ledger, or after a step that learns from rows.
+
+A guarantee is of one fit, of the rows that it was handed. scikit-learn's searches, cross-validations and ensembles fit
+many times, and pipelines scale and choose before they fit. Neither is visible in a guarantee, but both are visible in
+who called: the calling frames are looked through once a fit, which takes microseconds. What is said follows from
+settings alone, so the warning tells nothing about the records.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
+from typing import Any, NamedTuple, Self
+
+from sklearn.base import BaseEstimator
+
+from tacit.data.curator import MisuseWarning, tell
+from tacit.ledger import ledger_of
+
+REPEATING = (
+    "sklearn.model_selection", "sklearn.calibration", "sklearn.ensemble", "sklearn.multiclass", "sklearn.multioutput",
+    "sklearn.semi_supervised", "sklearn.feature_selection._rfe", "sklearn.feature_selection._sequential",
+    "sklearn.linear_model._ransac",
+)  # fmt: skip
+"""Modules that fit what they are given several times."""
+ONCE = ("FixedThresholdClassifier",)
+"""What lives there and fits once."""
+ANSWERING = ("tacit.search", "tacit.evaluation", "tacit.audit", "tacit.report")
+"""Rooms that fit several times and answer for it: who called them is not looked at."""
+LEARNING_NOTHING = (
+    "AdditiveChi2Sampler", "Binarizer", "FeatureHasher", "FunctionTransformer", "GaussianRandomProjection",
+    "HashingVectorizer", "Normalizer", "PatchExtractor", "PolynomialCountSketch", "PolynomialFeatures", "RBFSampler",
+    "SkewedChi2Sampler", "SparseCoder", "SparseRandomProjection",
+)  # fmt: skip
+"""Transformers of scikit-learn whose ``fit`` depends on the shape of the table alone."""
+_SHAPE = {"n_features_in_", "feature_names_in_"}
+
+_AGAIN = (
+    "{who} fits {model} {times} on the same people, and no ledger is charged. Each fit spends a budget of its own "
+    "(epsilon={epsilon}): together they may cost {cost} that, and what is computed from the records beside them, such "
+    "as scores, is not covered at all. Use tacit.PrivateSearch to choose settings and tacit.evaluate for scores, or "
+    "charge every fit to one tacit.Ledger (ledger=, or inside `with ledger:`)."
+)
+_LEARNS = (
+    "The guarantee of {model} does not cover {steps} before it, which learned from the same records without noise: one "
+    "person may have moved every row. Use tacit.PrivateScaler, which is charged, or public bounds in a tacit.Schema."
+)
+
+
+class Callers(NamedTuple):
+    """Who called a fit: the outermost call that fits several times, and the innermost pipeline."""
+
+    repeating: FrameType | None
+    pipeline: Any
+
+
+class Watched(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose copies are noticed where they are made.
+
+    Searches copy a model before they send it to other processes, whose warnings nobody sees: so they are warned of in
+    the process that copies, once, and the copy knows.
+    """
+
+    def __sklearn_clone__(self) -> Self:
+        copy: Self = super().__sklearn_clone__()
+        if warn_repeated(self, _callers().repeating):
+            copy.__dict__["_repetition_told"] = True
+        return copy
+
+
+def watch(estimator: Any) -> None:
+    """Warn of misuse that shows in the callers of a fit: once for each search, not once for each of its fits."""
+    callers = _callers()
+    if "_repetition_told" not in vars(estimator):
+        warn_repeated(estimator, callers.repeating)
+    steps = [] if callers.pipeline is None else list(_learned(callers.pipeline.steps[:-1]))
+    if steps and _first("learned", callers.repeating, callers.pipeline):
+        named = f"the step{'s' if len(steps) > 1 else ''} {', '.join(steps)}"
+        tell(_LEARNS.format(model=type(estimator).__name__, steps=named), MisuseWarning)
+
+
+def warn_repeated(estimator: Any, frame: FrameType | None) -> bool:
+    """Whether the estimator is fitted several times and no ledger is charged; the first time, also say so."""
+    if frame is None or ledger_of(getattr(estimator, "ledger", None)) is not None:
+        return False
+    if _first("repeated", frame):
+        owner, name = frame.f_locals.get("self"), frame.f_code.co_name
+        who = f"{name}()" if owner is None else type(owner).__name__
+        settings = frame.f_locals if owner is None else vars(owner)
+        count = _fits(who, settings) if _alone(estimator, settings.get("estimator")) else None
+        tell(
+            _AGAIN.format(
+                who="A search or ensemble of scikit-learn" if not name[0].isalpha() else who,
+                model=type(estimator).__name__,
+                epsilon=getattr(estimator, "epsilon", None),
+                times="several times" if count is None else f"{count} times",
+                cost="as many times" if count is None else f"up to {count} times",
+            ),
+            MisuseWarning,
+        )
+    return True
+
+
+def _callers() -> Callers:
+    repeating, pipeline, frame = None, None, inspect.currentframe()
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("sklearn."):
+            if module.startswith(REPEATING) and type(frame.f_locals.get("self")).__name__ not in ONCE:
+                repeating = frame
+            elif module == "sklearn.pipeline" and pipeline is None and frame.f_code.co_name.startswith("fit"):
+                owner = frame.f_locals.get("self")
+                pipeline = owner if hasattr(owner, "steps") else None
+        elif module.startswith(ANSWERING):
+            break
+        frame = frame.f_back
+    return Callers(repeating, pipeline)
+
+
+_TOLD: dict[str, tuple[weakref.WeakSet[Any], set[str]]] = {
+    kind: (weakref.WeakSet(), set()) for kind in ("repeated", "learned")
+}
+"""Searches and pipelines that were warned of, as long as they live; functions of other processes by their module."""
+
+
+def _first(kind: str, frame: FrameType | None, otherwise: Any = None) -> bool:
+    """Whether nothing of this kind was said yet about whoever fits several times, or otherwise about this."""
+    owners, modules = _TOLD[kind]
+    if frame is not None and frame.f_code.co_name.startswith("_"):  # a task: its objects are new each time
+        module = str(frame.f_globals["__name__"])
+        new = module not in modules
+        modules.add(module)
+        return new
+    owner = otherwise
+    if frame is not None:
+        owner = frame.f_locals.get("self", frame.f_locals.get("estimator"))
+    try:
+        new = owner not in owners
+        owners.add(owner)
+    except TypeError:  # cannot be remembered: rather twice than never
+        return True
+    return new
+
+
+def _folds(settings: Mapping[str, Any]) -> int:
+    """The folds of a cross-validation, by number or by a splitter; others may be read only once, or only with rows."""
+    from sklearn.model_selection import check_cv
+
+    cv = settings["cv"]
+    if not (cv is None or isinstance(cv, int) or hasattr(cv, "get_n_splits")):
+        raise ValueError("Unknown until the records are split.")
+    return int(check_cv(cv).get_n_splits())
+
+
+def _points(settings: Mapping[str, Any]) -> int:
+    from sklearn.model_selection import ParameterGrid
+
+    return len(ParameterGrid(settings["param_grid"]))
+
+
+_COUNTED: dict[str, Callable[[Mapping[str, Any]], int]] = {
+    "GridSearchCV": lambda s: _points(s) * _folds(s) + bool(s["refit"]),
+    "RandomizedSearchCV": lambda s: int(s["n_iter"]) * _folds(s) + bool(s["refit"]),
+    "CalibratedClassifierCV": lambda s: _folds(s) + (s["ensemble"] is False),
+    "TunedThresholdClassifierCV": lambda s: _folds(s) + 1,
+    "BaggingClassifier": lambda s: int(s["n_estimators"]),
+    "BaggingRegressor": lambda s: int(s["n_estimators"]),
+    "cross_val_score()": _folds,
+    "cross_validate()": _folds,
+    "cross_val_predict()": _folds,
+    "validation_curve()": lambda s: len(s["param_range"]) * _folds(s),
+}
+
+
+def _alone(estimator: Any, inner: Any) -> bool:
+    """Whether this is what is fitted each time, by itself or at the end of a pipeline, and no part of an ensemble."""
+    if not hasattr(inner, "steps"):
+        return type(inner) is type(estimator)
+    found = [part for part in inner.get_params().values() if isinstance(part, Watched)]
+    return len(found) == 1 and inner.steps[-1][1] is found[0]
+
+
+def _fits(who: str, settings: Mapping[str, Any]) -> int | None:
+    """How many fits settings ask for at most; None where they do not tell. Nothing is said rather than too little."""
+    try:
+        return _COUNTED[who](settings)
+    except (KeyError, TypeError, ValueError):  # not counted, or settings that are about to be refused
+        return None
+
+
+def _learned(steps: Any, before: str = "") -> Iterator[str]:
+    """Names and kinds of the steps, those within others too, that keep something of the records they were fitted on."""
+    for name, step, *_ in steps:
+        inner = next((vars(step)[part] for part in _PARTS if part in getattr(step, "__dict__", ())), None)
+        if inner is not None:
+            yield from _learned(inner, f"{before}{name}/")
+        elif not (step is None or isinstance(step, str) or _learns_nothing(step)):
+            yield f"{before}{name!s} ({type(step).__name__})"
+
+
+_PARTS = ("transformers_", "transformer_list", "steps")
+"""Where a ColumnTransformer, a FeatureUnion and a Pipeline keep their parts."""
+
+
+def _learns_nothing(step: Any) -> bool:
+    kind, library = type(step).__name__, type(step).__module__.split(".")[0]
+    if library == "tacit":
+        return True
+    held = getattr(step, "__dict__", {})
+    if library != "sklearn":  # a stranger has learned where fit left something beside its settings
+        settings = step.get_params(deep=False) if hasattr(step, "get_params") else {}
+        return not set(held) - set(settings) - _SHAPE
+    if kind in ("OneHotEncoder", "OrdinalEncoder"):
+        frequent = held.get("min_frequency") is None and held.get("max_categories") is None
+        return frequent and not isinstance(held.get("categories"), str)
+    if kind == "SimpleImputer":
+        return held.get("strategy") == "constant" and bool(held.get("keep_empty_features")) and not step.add_indicator
+    return kind in LEARNING_NOTHING

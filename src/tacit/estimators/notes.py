@@ -1,0 +1,46 @@
+"""Notes for the curator on a fit that is done: what its training rows show, and a guarantee cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.curator import FEW, note
+from tacit.linear.problem import Problem
+from tacit.types import Array
+
+_HANDFUL = (
+    "the table has {records} records. With fewer than {few} a private model is noise, whatever its epsilon; one that "
+    "is not protects hardly anyone."
+)
+_ONE_CLASS = (
+    "the model predicts one and the same class for all rows that it was trained on. The noise may have outweighed the "
+    "signal, or one class the others: try a larger epsilon, fewer columns, or class_weight."
+)
+
+
+def note_fit(records: int, predicted: Iterable[NDArray[Any]] = ()) -> None:
+    """Tell of a table of a handful of records, and of predictions, block by block, that are all the same.
+
+    NOT PRIVATE, and nothing is kept of it. Blocks are read only until two classes were seen.
+    """
+    if records < FEW:
+        note(_HANDFUL.format(records=records, few=FEW))
+    first, alike = None, False
+    for block in predicted:
+        first = block[0] if first is None else first
+        alike = bool(np.all(block == first))
+        if not alike:
+            break
+    if alike:
+        note(_ONE_CLASS)
+
+
+def picked(problem: Problem, weights: Array) -> Iterator[NDArray[Any]]:
+    """The class numbers that a linear classifier gives its training rows, block by block."""
+    for block, rows in problem.records.blocks():
+        scores = problem.records.predict(block, rows, weights)
+        yield scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)

@@ -1,0 +1,248 @@
+"""What a guarantee answers to whoever decides about a release: one sentence a fact, and none that it does not hold.
+
+The questions are in the order of NIST SP 800-226 (Near, Darais, Lefkovitz and Howarth 2025): first the top of its
+pyramid, the promise (epsilon, the unit of privacy), then the algorithm, then what all of it stands on: trust,
+implementation, access, collection. Much of the lower part is not in a guarantee, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tacit.checks import PrivacyError, at_most
+from tacit.privacy.events import Claimed, Event, Shuffled, declared
+from tacit.privacy.promise import Promise
+from tacit.privacy.theorems import RECORD, THEOREMS
+from tacit.types import Adjacency
+
+
+class Answer(NamedTuple):
+    """A question of the release desk, by topic, and the sentences that answer it."""
+
+    topic: str
+    question: str
+    sentences: tuple[str, ...]
+
+
+QUESTIONS = {
+    "epsilon": "How strong is the promise: what are epsilon and delta?",
+    "unit": "What is the unit of privacy: whom does it protect?",
+    "neighbours": "Which tables count as neighbours?",
+    "public": "What is not protected?",
+    "mechanism": "By which mechanism, and what is the proof?",
+    "composition": "How is it composed, with itself and with other releases?",
+    "preparation": "Were columns, scales or settings chosen by looking at the records?",
+    "utility": "How useful is what was released, and for whom?",
+    "trust": "Who is trusted, and with what?",
+    "implementation": "Where does the noise come from, and what of side channels and floating point?",
+    "access": "Who can reach the records themselves?",
+    "collection": "How were the records collected?",
+    "verification": "How can this be checked?",
+}
+"""By topic, in order."""
+
+NOT_STATED = "A guarantee does not say."
+BEFORE = (
+    "The guarantee covers what the method did with the rows that it was handed. Scaling, filling in, and choosing "
+    "rows, columns or settings by looking at the same records are outside of it, unless each of these is charged too."
+)
+UTILITY = (
+    f"{NOT_STATED} It holds however good or bad the result is, and does not say whether errors are larger for some "
+    "groups than for others. A score that is computed on private records without noise is a release that it does not "
+    "cover."
+)
+SIDE = "Time, memory and power that a run takes may depend on the records, and are not covered."
+_GRID = (
+    "Noise is released on a grid, and the rounding of sums is counted in the sensitivities; the limits of this are on "
+    "the page 'noise' of Tacit's documentation."
+)
+ACCESS = f"{NOT_STATED} It bounds what the release tells; whoever can read the records learns them without it."
+COLLECTED = f"{NOT_STATED} What was seen, stored or shared while records were collected is outside of it."
+SHOWS = (
+    "This shows that the recorded noise gives the recorded epsilon. That this noise was drawn, that rows were clipped, "
+    "and that the release came out of this run, is for whoever ran it to say: a checksum finds damage and is no "
+    "signature."
+)
+
+
+def objection(promise: Promise) -> str:
+    """Why the promise does not hold as it stands: the sentence of its own check, or the empty string."""
+    try:
+        promise.verify()
+    except PrivacyError as error:
+        return str(error)
+    return ""
+
+
+def first(promise: Promise) -> tuple[str, ...]:
+    """What has to be read before anything else: that it does not hold, and that it must not be released."""
+    found = []
+    if not promise.events:
+        found.append("NOT PRIVATE: no noise was added (epsilon is infinite). There is no guarantee to state.")
+    elif promise.status == "refuted":
+        found.append("REFUTED: what is stated below was claimed, and is known to be more than this noise gives.")
+    elif promise.status == "claimed":
+        found.append("ONLY CLAIMED: a paper says what is stated below; it is neither proven nor refuted.")
+    else:
+        wrong = objection(promise)
+        found += [f"NOT VERIFIED: {wrong}"] if wrong else []
+    if promise.seeded:
+        found.append("NOT FOR RELEASE: the noise came from a seed, and whoever knows the seed can remove it.")
+    return tuple(found)
+
+
+def answers(promise: Promise, sound: bool) -> tuple[Answer, ...]:
+    """Every question, answered from the fields of a guarantee alone; ``sound``: nothing has to be read first."""
+    row = THEOREMS[promise.theorem]
+    said: Mapping[str, tuple[str, ...]] = {
+        "epsilon": (*_strength(promise, sound), *(f"Note: {note}." for note in promise.notes)),
+        "unit": (unit(promise.records, promise.rows_per_person, promise.protects),),
+        "neighbours": (
+            neighbours(promise.adjacency, promise.rows_per_person),
+            *(_under_the_other(promise) if sound else ()),
+        ),
+        "public": unprotected(promise),
+        "mechanism": (
+            f"Method {promise.method!r}, with {promise.calibration} calibration of its noise.",
+            *(f"Recorded: {released(event)}." for event in promise.events),
+            f"The theorem that it cites ({row.status}): {row.statement}",
+            f"Reference: {row.reference or 'none'}; page {row.page!r} of Tacit's documentation.",
+        ),
+        "composition": _composition(promise),
+        "preparation": (BEFORE, "Assumed:", *(f"- {assumption}" for assumption in promise.assumptions)),
+        "utility": (UTILITY,),
+        "trust": trust(promise),
+        "implementation": (
+            f"By Tacit {promise.version or 'of a version that is not recorded'}; noise from "
+            + ("a seeded generator: not for release." if promise.seeded else "the operating system's entropy."),
+            *((_GRID,) if promise.events and promise.status == "proven" else ()),
+            SIDE,
+        ),
+        "access": (ACCESS,),
+        "collection": (COLLECTED,),
+        "verification": (
+            "Save the certificate, or take the model's file, and run: tacit verify FILE",
+            "Or in Python: tacit.Guarantee.from_json(text).verify()",
+            SHOWS,
+        ),
+    }
+    return tuple(Answer(topic, question, said[topic]) for topic, question in QUESTIONS.items())
+
+
+def unit(records: int, rows_per_person: int | None, protects: str) -> str:
+    """Whom a promise of so many protects."""
+    if protects == RECORD:
+        return "One record, as it leaves its owner, and nobody else."
+    if rows_per_person is None:
+        return f"One row of a table of {records:,}. Somebody with several rows has less protection: that of a group."
+    return (
+        f"One person of {records:,}, with all of their rows at once: at most {rows_per_person:,} of each person were "
+        "used."
+    )
+
+
+def neighbours(adjacency: Adjacency, rows_per_person: int | None) -> str:
+    """In what neighbouring tables differ."""
+    whose = "one row" if rows_per_person is None else "all rows of one person"
+    if adjacency == "replace-one":
+        counted = "of equally many rows" if rows_per_person is None else "about equally many people"
+        return f"Replace-one: two tables {counted} that differ in {whose}."
+    return f"Add-remove: two tables, of which one has {whose} more than the other."
+
+
+def factor(epsilon: float) -> str:
+    """e^epsilon, rounded up."""
+    return at_most(math.exp(epsilon)) if epsilon < 700 else "more than 1e304"
+
+
+def released(event: Event) -> str:
+    """An event in few words."""
+    known = declared(event)
+    scale = "" if known.scale is None else f", noise scale {known.scale:.6g}"
+    steps = "" if known.count == 1 else f", {known.count:,} steps"
+    return f"{type(event).__name__}{steps}{scale}"
+
+
+def pair(epsilon: float, delta: float) -> str:
+    """Both numbers in words, rounded up."""
+    shown = "infinity" if math.isinf(epsilon) else at_most(epsilon, 6)
+    return f"epsilon = {shown}, delta = {at_most(delta, 3)}"
+
+
+def meaning(epsilon: float, delta: float) -> str:
+    """What a pair bounds: the advantage of the best test between two neighbours (Kairouz, Oh and Viswanath 2015)."""
+    grown = math.exp(min(epsilon, 700.0))
+    best = min(1.0, (grown + delta) / (grown + 1.0))
+    return (
+        f"Between neighbours the probability of whatever is released changes by a factor of at most {factor(epsilon)}, "
+        f"but for a probability of {at_most(delta, 3)}. Who knows everything but which of two neighbours it was, and "
+        f"holds both for equally likely, then guesses right with probability at most {at_most(best, 4)}."
+    )
+
+
+def _strength(promise: Promise, sound: bool) -> tuple[str, ...]:
+    if not promise.events:
+        return ("There is none: epsilon is infinite.",)
+    stated = f"{promise.protects[:1].upper()}{promise.protects[1:]}: {pair(promise.epsilon, promise.delta)}."
+    if sound:
+        return stated, meaning(promise.epsilon, promise.delta)
+    found = (f"Stated, and not to be relied on: {stated}",)
+    if any(isinstance(event, Claimed) for event in promise.events):
+        return (*found, "No noise is recorded from which an epsilon could be computed.")
+    if promise.status == "proven" or THEOREMS[promise.theorem].status != "proven":  # then it is not what was priced
+        return found
+    return (*found, f"What can be proven of the recorded noise: {_priced(promise, promise.adjacency)}.")
+
+
+def _priced(promise: Promise, adjacency: Adjacency) -> str:
+    try:
+        return pair(promise.epsilon_at(adjacency=adjacency), promise.delta)
+    except PrivacyError:
+        return "nothing: the analysis does not cover it"
+
+
+def _under_the_other(promise: Promise) -> tuple[str, ...]:
+    other: Adjacency = "add-remove" if promise.adjacency == "replace-one" else "replace-one"
+    return (f"The same release under {other} neighbours: {_priced(promise, other)}.",)
+
+
+def unprotected(promise: Promise) -> tuple[str, ...]:
+    """What a promise takes for public, or does not hide."""
+    if promise.protects == RECORD:
+        return ("That the record was submitted, and the public numbers of the protocol.",)
+    counted = "rows" if promise.rows_per_person is None else "people"
+    hidden = "" if promise.rows_per_person is None else " How many rows each of them has is protected."
+    return (
+        f"The number of {counted}, {promise.records:,}, under both kinds of neighbours.{hidden}",
+        "Whatever is listed as assumed, declared or public below, such as bounds, and the set of labels.",
+        "What is true of people in general, also of those who are not in the table.",
+    )
+
+
+def _composition(promise: Promise) -> tuple[str, ...]:
+    steps = sum(declared(event).count for event in promise.events)
+    several = f"{len(promise.events)} recorded events, {steps:,} step{'' if steps == 1 else 's'} in all"
+    found = [f"{several}, are priced together at one delta."] if promise.events else []
+    found.append("This is one release. Everything that is released about the same people adds up with it.")
+    if promise.collection:
+        found.append(
+            f"Models of the collection {promise.collection} share the contributors' noise and do not add up: for all "
+            "of them together only the guarantee of one record holds."
+        )
+    return tuple(found)
+
+
+def trust(promise: Promise) -> tuple[str, ...]:
+    """Who saw records and noise."""
+    if promise.protects == RECORD:
+        return ("The owner of the record, who draws the noise. The assumptions say with what.",)
+    if any(isinstance(event, Shuffled) for event in promise.events):
+        return ("Contributors perturb their own records, and whoever shuffles them tells nobody their order.",)
+    if THEOREMS[promise.theorem].page in ("input", "local"):
+        return ("Contributors perturb their own records. The assumptions say who is trusted with what beyond that.",)
+    return (
+        "A central model: whoever ran the method saw the records and drew the noise, and is trusted with both.",
+        "Nobody who receives the release is trusted, whatever else they know, now or later.",
+    )

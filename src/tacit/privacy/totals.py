@@ -1,0 +1,97 @@
+"""What a ledger answers to whoever decides about a release: the questions of one guarantee, for all of them together.
+
+Nothing is priced here. The total, and the sentence on how it was composed, are the ledger's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tacit.privacy.answers import (
+    ACCESS,
+    BEFORE,
+    COLLECTED,
+    QUESTIONS,
+    SHOWS,
+    SIDE,
+    UTILITY,
+    Answer,
+    first,
+    meaning,
+    neighbours,
+    pair,
+    trust,
+    unprotected,
+)
+from tacit.privacy.promise import Promise
+from tacit.types import Adjacency
+
+Entries = Sequence[tuple[str, Promise]]
+"""Releases of a ledger, each with its label."""
+TOLERANCE = 1e-6
+"""Totals this fraction above a budget are within it: prices are computed to that, not to the last bit."""
+_NOTHING = ("Nothing was released.",)
+
+
+def first_of(
+    budget: float, spent: float, adjacency: Adjacency, rows_per_person: int | None, entries: Entries
+) -> tuple[str, ...]:
+    """What has to be read first: that the total is above its budget, and whatever is wrong with a release."""
+    found = [] if spent <= budget * (1 + TOLERANCE) else ["OVER BUDGET: more is spent than the ledger allows."]
+    for label, one in entries:
+        found += [f"{label}: {words}" for words in first(one)]
+        if one.adjacency != adjacency:
+            found.append(f"{label}: NOT COVERED: its neighbours are not those of the ledger.")
+        if rows_per_person is not None and one.rows_per_person is None:
+            found.append(f"{label}: NOT COVERED: it protects a row, and the ledger counts people.")
+    return tuple(found)
+
+
+def answers_of(
+    budget: float,
+    delta: float,
+    spent: float,
+    adjacency: Adjacency,
+    rows_per_person: int | None,
+    entries: Entries,
+    composition: str,
+    sound: bool,
+) -> tuple[Answer, ...]:
+    """Every question, answered for all releases of a ledger together, from its numbers and their guarantees."""
+    each = [f"{label}: {pair(one.epsilon, one.delta)}, method {one.method!r}, {one.status}." for label, one in entries]
+    seeded = [label for label, one in entries if one.seeded]
+    spending = (f"Spent so far, by all releases together: {pair(spent, delta)}.", f"At most: {pair(budget, delta)}.")
+    whom = "One row" if rows_per_person is None else f"One person, with up to {rows_per_person:,} rows, all at once"
+    said: Mapping[str, tuple[str, ...]] = {
+        "epsilon": (*spending, meaning(budget, delta)) if sound else spending,
+        "unit": (f"{whom}, in every release.",),
+        "neighbours": (neighbours(adjacency, rows_per_person),),
+        "public": tuple(dict.fromkeys(words for _, one in entries for words in unprotected(one))) or _NOTHING,
+        "mechanism": (*each,) or _NOTHING,
+        "composition": (composition, "What is released past the ledger adds up with this and is not counted here."),
+        "preparation": (
+            BEFORE,
+            "Assumed by one release or another:",
+            *(f"- {words}" for words in dict.fromkeys(words for _, one in entries for words in one.assumptions)),
+        )
+        if entries
+        else _NOTHING,
+        "utility": (UTILITY,),
+        "trust": tuple(dict.fromkeys(words for _, one in entries for words in trust(one))) or _NOTHING,
+        "implementation": (
+            f"From a seeded generator, not for release: {', '.join(seeded)}."
+            if seeded
+            else "All noise came from the operating system's entropy.",
+            SIDE,
+        )
+        if entries
+        else _NOTHING,
+        "access": (ACCESS,),
+        "collection": (COLLECTED,),
+        "verification": (
+            "Each release: save its certificate and run: tacit verify FILE",
+            "The total: whoever has the ledger's file can recompute it from the events that it holds.",
+            SHOWS,
+        ),
+    }
+    return tuple(Answer(topic, question, said[topic]) for topic, question in QUESTIONS.items())
