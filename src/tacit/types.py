@@ -36,7 +36,7 @@ class Budget:
     """What may be spent: (epsilon, delta) under one adjacency.
 
     ``spent`` lists what the same fit released before (events of :mod:`tacit.privacy.events`): whatever is calibrated
-    to this budget is priced together with them.
+    to this budget is priced together with them. ``admits`` is a further limit on all of its events: a ledger's.
 
     Edges: ``epsilon = inf`` asks for no noise at all; ``delta = 0`` is pure differential privacy and is
     accepted only by mechanisms whose noise gives it.
@@ -46,6 +46,7 @@ class Budget:
     delta: float
     adjacency: Adjacency = "replace-one"
     spent: tuple[Any, ...] = ()
+    admits: Callable[[tuple[Any, ...]], bool] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check(self.epsilon > 0, f"Expected epsilon={self.epsilon} > 0.")

@@ -20,8 +20,8 @@ from tacit.types import ADJACENCIES
 
 _NO_SCORE = (
     "No accuracy is printed: a score computed on private records is a release of its own, with a price of its own. To "
-    "see how good a model is, use `tacit predict` on records that are public, or that you set aside and whose score "
-    "you keep to yourself."
+    "see how good a model is, use `tacit evaluate` on records that were set aside: its scores are charged, and have "
+    "intervals."
 )
 _SEEDED = (
     "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. Use it for experiments on "
@@ -29,12 +29,18 @@ _SEEDED = (
 )
 
 
+def _epsilon(text: str) -> float | str:
+    return text if text == "rest" else float(text)
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = _NO_SCORE
     add_progress_option(parser)
     parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
-    parser.add_argument("--epsilon", type=float, required=True, help="the privacy budget; smaller is more private")
+    parser.add_argument(
+        "--epsilon", type=_epsilon, required=True, help="the privacy budget, or 'rest': all that the ledger has left"
+    )
     parser.add_argument("--out", required=True, metavar="MODEL.json")
     parser.add_argument(
         "--schema", metavar="SCHEMA.toml", help="public bounds and categories of the columns (.toml or .json)"

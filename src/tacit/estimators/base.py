@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
@@ -56,11 +56,24 @@ def source_from(random_state: Any) -> Source:
 def budget_of(
     epsilon: Any, delta: Any, adjacency: Adjacency, records: int, ledger: Ledger | str | None = None
 ) -> Budget:
-    """What a fit may spend; a delta of None is the ledger's where one is charged, else n**-1.5, at most 0.01."""
+    """What a fit may spend; a delta of None is the ledger's where one is charged, else n**-1.5, at most 0.01.
+
+    An epsilon of 'rest' is all that the ledger has left: of a Gaussian release, and where the method's own noise costs
+    the ledger more than that, the noise is made as large as the ledger admits.
+    """
     book = ledger_of(ledger)
     default = min(records**-1.5, 0.01) if book is None else book.delta
     chosen = default if delta is None else check_real("delta", delta)
-    return Budget(check_real("epsilon", epsilon), chosen, adjacency)
+    if epsilon != "rest":
+        return Budget(check_real("epsilon", epsilon), chosen, adjacency)
+    if book is None:
+        raise ValueError(
+            "epsilon='rest' is what a ledger has left, and no ledger is charged: pass ledger=, or a number."
+        )
+    left = book.left()
+    if left <= 0:
+        refuse(f"The ledger has nothing left of its epsilon={book.epsilon:g}.")
+    return Budget(left, chosen, adjacency, admits=book.admits)
 
 
 class Begun(NamedTuple):
@@ -99,7 +112,7 @@ def _without(solution: Solution, padding: slice) -> Solution:
 class PrivateLinear(CarriesLedger, Watched):
     """Settings, validation, the run, the linear predictor."""
 
-    epsilon: float = 1.0
+    epsilon: float | Literal["rest"] = 1.0
     _: KW_ONLY
     delta: float | None = None
     method: str | Mechanism = "auto"

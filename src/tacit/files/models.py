@@ -61,6 +61,8 @@ def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -
     parameters = {key: _plain(value) for key, value in model.get_params(deep=False).items() if key not in _UNWRITTEN}
     if not isinstance(parameters["method"], str):
         parameters["method"] = "auto"
+    if parameters["epsilon"] == "rest":
+        parameters["epsilon"] = _plain(model.guarantee_.epsilon)
     content = {
         "format": FORMAT,
         "version": VERSION,

@@ -42,7 +42,7 @@ def save(model: MLPClassifier | CNNClassifier, path: str | Path) -> None:
     }
     if content["parameters"]["bounds"] is not None:
         content["parameters"]["bounds"] = [float(value) for value in content["parameters"]["bounds"]]
-    if content["parameters"]["epsilon"] == float("inf"):
+    if content["parameters"]["epsilon"] in (float("inf"), "rest"):
         content["parameters"]["epsilon"] = None
     text = json.dumps({**content, "checksum": checksum(content)}, ensure_ascii=False)
     whole = tensor_bytes(tensors, metadata={"tacit": text})

@@ -15,6 +15,7 @@ from tacit.ledger.entries import LABEL, Entry, Settings
 from tacit.ledger.opening import VARIABLE, enter, is_suspended, leave, opened
 from tacit.ledger.store import Page, store_at
 from tacit.ledger.verification import verify_lines
+from tacit.privacy.events import Event
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.roads import Price, Roads, block
 from tacit.types import Adjacency
@@ -173,6 +174,14 @@ class Ledger:
                     page.append(entry.line(last.digest))
                     return entry
             self._refuse(guarantee)
+
+    def admits(self, events: tuple[Event, ...]) -> bool:
+        """Whether a release of these events would be admitted now; nothing is written down."""
+        last = self._last()
+        price = self._roads.price(events, 1 if last is None else last.number + 1)
+        if last is None:
+            return self._roads.certify(price) or self._roads.alone(events)
+        return self._roads.certify(price.plus(last.total))
 
     def _last(self) -> Entry | None:
         line = self._store.last()

@@ -44,7 +44,7 @@ def default_epochs(epsilon: float) -> int:
 class _NetworkClassifier(Watched, NetworkFace):
     """What the private classifiers share: settings, public bounds, the run."""
 
-    epsilon: float = 1.0
+    epsilon: float | Literal["rest"] = 1.0
     _: KW_ONLY
     delta: float | None = None
     adjacency: Adjacency = "replace-one"

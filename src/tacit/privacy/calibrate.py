@@ -17,11 +17,13 @@ _GROWTHS, _NARROWINGS = 200, 60
 
 
 def fits(events: Events, budget: Budget) -> bool:
-    """Whether the events cost at most the budget, together with what it has spent."""
+    """Whether the events cost at most the budget, together with what it has spent, and are admitted beside that."""
     events = (*budget.spent, *events)
     if budget.delta == 0:  # a Gaussian tail may underflow to zero; only pure noise has a price at delta = 0
-        return accounting.epsilon(events, 0.0, budget.adjacency) <= budget.epsilon
-    return accounting.delta(events, budget.epsilon, budget.adjacency) <= budget.delta
+        cheap = accounting.epsilon(events, 0.0, budget.adjacency) <= budget.epsilon
+    else:
+        cheap = accounting.delta(events, budget.epsilon, budget.adjacency) <= budget.delta
+    return cheap and (budget.admits is None or budget.admits(events))
 
 
 def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: float = 1.0) -> float:
@@ -29,7 +31,7 @@ def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: f
 
     ``released(scale)`` tells what would be released with that noise; its price must fall as the scale grows. The
     tolerance is 1e-9 for closed formulas and 5e-4 of the scale, or 2e-3 of epsilon, where a price takes a numerical
-    accountant, so less than 1% of epsilon is wasted.
+    accountant, so less than 1% of epsilon is wasted; 1e-3, and 1e-2 of the scale, where a ledger limits the budget.
 
     Edges: an infinite epsilon gives 0; a budget that no noise meets (delta = 0 with Gaussian noise, or an epsilon below
     what the determinant alone costs) is refused.
@@ -46,9 +48,11 @@ def smallest_scale(released: Callable[[float], Events], budget: Budget, guess: f
     while fits(released(low), budget):
         low, high = low / 2, low
         check(low > 1e-300, "The noise scale fell to zero: is the sensitivity zero?")
-    if any(isinstance(event, PoissonGaussian | SubsetGaussian) for event in released(high)):
+    sampled = any(isinstance(event, PoissonGaussian | SubsetGaussian) for event in released(high))
+    if sampled and budget.admits is None:
         return _interpolate(released, budget, low, high)
-    return narrow(lambda scale: not fits(released(scale), budget), low, high, relative=1e-9, middle=geometric)[1]
+    close = 1e-9 if budget.admits is None else 1e-2 if sampled else 1e-3  # what a ledger admits takes longer to compute
+    return narrow(lambda scale: not fits(released(scale), budget), low, high, relative=close, middle=geometric)[1]
 
 
 def _grown(released: Callable[[float], Events], budget: Budget, guess: float) -> float | None:
