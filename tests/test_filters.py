@@ -10,7 +10,16 @@ from scipy import integrate
 
 from tacit.privacy import accounting, roads
 from tacit.privacy.calibrate import smallest_scale
-from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Response, Sensitivity, Shuffled, Sphere
+from tacit.privacy.events import (
+    Gaussian,
+    Objective,
+    PoissonGaussian,
+    Response,
+    Sensitivity,
+    Shuffled,
+    Sphere,
+    SubsetGaussian,
+)
 from tacit.privacy.renyi import curve_points, renyi_prices
 from tacit.privacy.roads import Price, Roads, block, orders_for, part
 from tacit.types import Budget
@@ -102,6 +111,41 @@ def test_parts_of_delta_add_up_to_at_most_one():
 
 
 GRID = [(0.1, 1e-9), (1.0, 1e-5), (3.0, 1e-6), (10.0, 1e-3)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), GRID)
+def test_the_limits_of_all_roads_together_use_up_delta_and_no_more(epsilon, delta):
+    road = filter_of(epsilon, delta)
+    shares = [accounting.gaussian_delta(math.sqrt(road.most.gaussian), epsilon)]
+    for order, most in zip(road.orders, road.most.renyi, strict=True):
+        moment = (order - 1) * (most - epsilon + math.log1p(-1 / order)) - math.log(order)
+        spare = roads.SPARE * roads.RENYI * delta / len(road.orders)  # all entries together
+        shares.append(math.exp(moment) + spare)
+    shares.append(roads.BASIC * delta)
+    assert 0.999 * delta < sum(shares) <= delta
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        gaussian(0.3, 4), sampled(1.5, 0.2, 30), sampled(3.0, 1.0, 5), (Sphere(Sensitivity(1, 2), 3.0),),
+        (Response(0.7),), (Response(3.0), *gaussian(0.5)),
+        (SubsetGaussian(clip=1.0, scale=9.0, batch=50, records=99, count=3),), sampled(0.5, 0.1, 2),
+    ],
+    ids=lambda events: "+".join(type(event).__name__ for event in events),
+)  # fmt: skip
+def test_the_gaussian_road_prices_by_a_gaussian_that_is_at_least_as_bad(events):
+    mu = math.sqrt(filter_of(1.0, 1e-5).price(events, 1).gaussian)
+    for epsilon in np.linspace(0, 4, 33):
+        exact = accounting.delta(events, float(epsilon), "replace-one")
+        assert accounting.gaussian_delta(mu, float(epsilon)) >= exact * (1 - 1e-6) - 1e-13
+
+
+def test_an_entry_has_its_part_of_the_basic_roads_delta():
+    road, events = filter_of(1.0, 1e-5), objective(20.0)
+    for number in (1, 2, 3, 1000):
+        at = roads.BASIC * 1e-5 * part(block(number))
+        assert road.price(events, number).basic == accounting.epsilon(events, at, "replace-one")
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)

@@ -315,6 +315,19 @@ def test_the_unit_of_a_release_must_be_at_least_the_ledgers(place, unit, release
     assert book.entries == ()
 
 
+def test_fits_for_people_are_charged_as_such(place):
+    book, people = Ledger(place, 2, 1e-6, rows_per_person=4), np.arange(len(X)) // 4
+    with book:
+        model = LogisticRegression(0.5, classes=[0, 1], rows_per_person=4).fit(X, Y, groups=people)
+        with pytest.raises(PrivacyError, match="the release single rows"):
+            fit()
+        with pytest.raises(PrivacyError, match="those with up to 2"):
+            LogisticRegression(0.5, classes=[0, 1], rows_per_person=2).fit(X, Y, groups=people)
+    assert [entry.guarantee for entry in book.entries] == [model.guarantee_]
+    assert model.guarantee_.records == 100
+    book.verify()
+
+
 def test_seeded_releases_are_written_down_and_marked(ledger):
     fit(random_state=1, ledger=ledger)
     assert ledger.balance().seeded == 1
@@ -564,6 +577,9 @@ def test_the_command_line_makes_shows_and_verifies(tmp_path, monkeypatch, capsys
     assert main(["ledger", "verify", "s.sqlite", "--digest", digest]) == 0
     assert main(["verify", "s.sqlite"]) == 0
     assert "VERIFIED" in capsys.readouterr().out
+    assert main(["statement", "s.sqlite", "--html", "page.html"]) == 0
+    assert "2 releases" in capsys.readouterr().out
+    assert "s.sqlite" in (tmp_path / "page.html").read_text(encoding="utf-8")
     alter(Ledger("s.sqlite"), "DELETE FROM ledger WHERE number = 1")
     assert main(["verify", "s.sqlite"]) == 1
     assert "NOT VERIFIED. Entry 1" in capsys.readouterr().err

@@ -18,7 +18,8 @@ def object_to(guarantee: Guarantee, settings: Settings) -> None:
     check(isinstance(guarantee, Guarantee), "Expected a tacit.Guarantee to charge.")
     if not guarantee.events or math.isinf(guarantee.epsilon):
         refuse("A ledger does not take a release without noise (epsilon = infinity): nothing bounds what it tells.")
-    if guarantee.status != "proven" or any(isinstance(event, Claimed) for event in guarantee.events):
+    claimed = any(isinstance(event, Claimed) for event in guarantee.events)
+    if claimed or {guarantee.status, THEOREMS[guarantee.theorem].status} != {"proven"}:
         refuse(f"A ledger takes proven releases only, and {guarantee.method} is {guarantee.status}.")
     if guarantee.adjacency != settings.adjacency:
         refuse(
@@ -26,12 +27,7 @@ def object_to(guarantee: Guarantee, settings: Settings) -> None:
             f"Use adjacency={settings.adjacency!r}."
         )
     _object_to_unit(guarantee.rows_per_person, settings.rows_per_person, settings.adjacency)
-    objection = THEOREMS[guarantee.theorem].objection(
-        guarantee.events, method=guarantee.method, calibration=guarantee.calibration, adjacency=guarantee.adjacency,
-        protects=guarantee.protects, records=guarantee.records,
-    )  # fmt: skip
-    if objection:
-        refuse(f"The events of this guarantee are not what it rests on. {objection}")
+    guarantee.check_events()
     if not guarantee.epsilon_at() <= guarantee.epsilon * (1 + TOLERANCE):
         refuse("The events of this guarantee cost more than it states.")
 

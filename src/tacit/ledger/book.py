@@ -15,14 +15,15 @@ from tacit.ledger.entries import LABEL, Entry, Settings
 from tacit.ledger.opening import VARIABLE, enter, is_suspended, leave, opened
 from tacit.ledger.store import Page, store_at
 from tacit.ledger.verification import verify_lines
+from tacit.privacy.desk import Statement
 from tacit.privacy.events import Event
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.roads import Price, Roads, block
 from tacit.types import Adjacency
 
 COMPOSITION = (
-    "a filter for releases that were chosen in view of earlier ones: Gaussian differential privacy, Renyi differential "
-    "privacy at fixed orders, or basic composition, each with its own share of delta (docs page 'ledger')"
+    "A filter for releases that were chosen in view of earlier ones: Gaussian differential privacy, Renyi differential "
+    "privacy at fixed orders, or basic composition, each with its own share of delta (docs page 'ledger')."
 )
 """How a ledger's total is computed."""
 
@@ -147,6 +148,15 @@ class Ledger:
             epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, rows_per_person=self.rows_per_person,
             spent=_spent(self._roads, last), left=_left(self._roads, last),
             entries=len(entries), seeded=sum(entry.guarantee.seeded for entry in entries), digest=lines[-1].digest,
+        )  # fmt: skip
+
+    def statement(self, title: str = "") -> Statement:
+        """All of it for the release desk: what is protected, for whom, how it adds up, who is trusted."""
+        title = title or f"Statement for the release desk: ledger {self._store.name}"
+        entries = [(entry.label or f"Entry {entry.number}", entry.guarantee) for entry in self.entries]
+        return Statement.of_ledger(
+            epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, rows_per_person=self.rows_per_person,
+            entries=entries, spent=self.spent(), composition=COMPOSITION, title=title,
         )  # fmt: skip
 
     def charge(self, guarantee: Guarantee, label: str = "") -> Entry:

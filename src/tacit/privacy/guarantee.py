@@ -93,11 +93,25 @@ class Guarantee:
         method, the adjacency or the calibration, or cost more than stated; when the status is not that of the theorem,
         or is not 'proven'; and when no noise was added, because there is then nothing to verify.
         """
-        _check_fields(self)
+        self.check_events()
+        price = self._price()
+        if not price <= self.epsilon * (1 + TOLERANCE):
+            refuse(f"The released events cost epsilon={price:.6g}, more than the stated {self.epsilon:.6g}.")
         row = THEOREMS[self.theorem]
+        if self.status != row.status:
+            refuse(f"The status says {self.status!r}, but the theorem it rests on is {row.status!r}.")
+        if any(isinstance(event, events.Claimed) for event in self.events) and self.status != "refuted":
+            refuse("This guarantee repeats what a paper claims; there is no recorded noise to compute it from.")
+        if self.status == "refuted":
+            refuse("This guarantee is refuted: the paper it follows promises more than its noise gives.")
+        return price
+
+    def check_events(self) -> None:
+        """Refuse events that are not those of the theorem, the method, the adjacency, the calibration or the unit."""
+        _check_fields(self)
         if not self.events or math.isinf(self.epsilon):
             refuse("There is nothing to verify: no noise was added, or not enough for any epsilon to be stated.")
-        objection = row.objection(
+        objection = THEOREMS[self.theorem].objection(
             self.events, method=self.method, calibration=self.calibration, adjacency=self.adjacency,
             protects=self.protects, records=self.records,
         )  # fmt: skip
@@ -109,16 +123,6 @@ class Guarantee:
             refuse(
                 "The events of this guarantee are not what it rests on. An event has another number of rows a person."
             )
-        price = self._price()
-        if not price <= self.epsilon * (1 + TOLERANCE):
-            refuse(f"The released events cost epsilon={price:.6g}, more than the stated {self.epsilon:.6g}.")
-        if self.status != row.status:
-            refuse(f"The status says {self.status!r}, but the theorem it rests on is {row.status!r}.")
-        if any(isinstance(event, events.Claimed) for event in self.events) and self.status != "refuted":
-            refuse("This guarantee repeats what a paper claims; there is no recorded noise to compute it from.")
-        if self.status == "refuted":
-            refuse("This guarantee is refuted: the paper it follows promises more than its noise gives.")
-        return price
 
     def _price(self) -> float:
         """The epsilon of the events; a price that its own arithmetic warns about is none."""

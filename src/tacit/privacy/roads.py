@@ -246,6 +246,6 @@ def _square(event: Event, adjacency: Adjacency) -> float:
     factor = 1 if adjacency == "add-remove" else 2
     if isinstance(event, Gaussian):
         return up(event.count * (event.sensitivity.under(adjacency) / event.scale) ** 2)
-    if isinstance(event, PoissonGaussian | SubsetGaussian):
+    if isinstance(event, PoissonGaussian) or (isinstance(event, SubsetGaussian) and adjacency == "replace-one"):
         return up(event.count * (factor * event.clip / event.scale) ** 2)
     return float((2 * ndtri(expit(-_epsilon((event,), 0.0, adjacency)))) ** 2) * (1 + 1e-9)
