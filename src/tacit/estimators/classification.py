@@ -14,6 +14,7 @@ from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.counted import BALANCE, ClassWeight, Counted, balanced, class_numbers
+from tacit.estimators.inference import Inferential
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
 from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem
@@ -115,7 +116,7 @@ def label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedin
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(PrivateClassifier):
+class LogisticRegression(Inferential, PrivateClassifier):
     """Differentially private logistic regression, for two or more classes.
 
     Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a

@@ -136,6 +136,16 @@ THEOREMS: dict[str, Theorem] = {
         ((STEPS,),),
         ("newton", "NoisyNewton"),
     ),
+    "unshrunk": Theorem(
+        "The normal equations of the squared loss are released once; for the logistic loss Newton steps, then one more "
+        "gradient and the sums of curvatures and squared slopes, all Gaussian mechanisms whose sensitivities are proven "
+        "on the page for both adjacencies.",
+        "Dong, Roth & Su 2022, Corollary 3.3; Avella-Medina, Bradshaw & Loh 2023; our sensitivities",
+        "proven",
+        "intervals",
+        ((ONCE,), (STEPS, ONCE, ONCE)),
+        ("unshrunk", "Unshrunk"),
+    ),
     "adaptive": Theorem(
         "T Gaussian releases of a clipped gradient sum together with the sum of the clipped norms, from which the next "
         "clip follows; their joint sensitivity is proven on the page for both adjacencies: sqrt(T) "

@@ -1,0 +1,246 @@
+r"""Weights whose error is known: noisy Newton steps without shrinkage, clipping or averaging at the end, for intervals.
+
+*Squared loss.* One release from which the normal equations follow, and the residuals' variance:
+``(sum y x, k sum x x^T, m sum y^2)``, with noise of one scale, y and x in units of their bounds.
+
+*Logistic loss.* A few cheap steps as in :mod:`tacit.mechanisms.newton_steps` lead near the minimum. Then the gradient
+is released there, for most of the budget, and at the middle of the step that it asks for the Hessian, with
+``J = sum s^2 x x^T``, s the slopes: with the curvature midway a step is right to second order.
+
+No slope exceeds its bound, so no gradient is clipped, and there is no regulariser: what is solved is the plain problem,
+with noise of known size (:mod:`tacit.linear.uncertainty`). The proof is on the docs' page "Intervals".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.checks import refuse
+from tacit.linear.problem import Problem, hessian_slack, largest_weight, rounding_slack, steps_slack
+from tacit.linear.symmetric import flat, square
+from tacit.linear.uncertainty import System, Uncertainty, solve, uncertainty
+from tacit.mechanisms.base import Method, Plan
+from tacit.mechanisms.newton_steps import Layout, sensitivity
+from tacit.privacy.calibrate import smallest_scale
+from tacit.privacy.events import Event, Gaussian, Sensitivity
+from tacit.privacy.noise import Source, add_gaussian, grid_slack
+from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+
+STEPS, ALONE = 6, 4
+"""Cheap steps before the last one, and how many of them start where the one before ended; then means are taken."""
+SHARES = (0.15, 0.6, 0.25)
+"""The parts of mu^2 for the cheap steps, the last gradient, and the matrices midway."""
+MIDDLE = 0.25
+"""The weight of J beside the Hessian: with it the largest part of a record grows by 4 percent."""
+
+
+def squares_sensitivity(gradient: float, hessian: float) -> Sensitivity:
+    """Of ``(C y u, A u u^T, C y^2 / sqrt 2)`` for ``|u| <= 1`` and ``|y| <= 1``: the squares are free for replace-one."""
+    c, a = gradient**2, hessian**2
+    replaced = 2 * c + 2 * a + c**2 / (2 * a) if c <= 2 * a else 4 * c
+    return Sensitivity(math.sqrt(1.5 * c + a), math.sqrt(replaced))
+
+
+def matrices_sensitivity(radius: float) -> Sensitivity:
+    """Of ``(s (1 - s) x x^T, k s^2 x x^T)`` for ``0 <= s <= 1`` and ``|x| <= R``, with k = MIDDLE.
+
+    The norm is ``R^2 s sqrt((1 - s)^2 + k^2 s^2)``, largest at the smaller root of ``2 (1 + k^2) s^2 - 3 s + 1``, or at
+    s = 1; two parts' inner product is not negative.
+    """
+    k2 = MIDDLE**2
+    s = (3 - math.sqrt(1 - 8 * k2)) / (4 * (1 + k2))
+    norm = radius**2 * max(s * math.sqrt((1 - s) ** 2 + k2 * s**2), MIDDLE)
+    return Sensitivity(norm, math.sqrt(2) * norm)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EquationsPlan(Plan):
+    """The normal equations of the squared loss, released once; ``square`` is the weight of sum y^2."""
+
+    layout: Layout
+    square: float
+    clip: float
+    scale: float
+
+    def run(self, problem: Problem, source: Source) -> Solution:
+        """Release, solve, and ask how sure the solution is."""
+        start, size = problem.start(), self.layout.features
+        exact = self.layout.pack(problem.clipped_gradient(start, self.clip), problem.hessian_alone(start))
+        records, squares = problem.records, 0.0
+        for _, rows in records.blocks():
+            squares += float(records.shares.weigh(records.targets[rows] ** 2, rows).sum())
+        released = add_gaussian(np.append(exact, self.square * squares), self.scale, source)
+        gradient, hessian = self.layout.unpack(released[:-1])
+        system = System(hessian, self.scale / self.layout.weight, self.scale)
+        solved = solve(system, gradient[:, 0])
+        weights = solved.move[:, None]
+        if solved.hidden:
+            return Solution(weights, extras={"uncertainty": Uncertainty.unknown(solved)})
+        # The residuals' squares at the solution, less what solving for noise takes away from them.
+        left = float(released[-1]) / self.square - float(gradient[:, 0] @ solved.inverse @ gradient[:, 0])
+        left += float((solved.inverse * system.noise(solved.move)).sum())
+        freedom = max(records.count - size, 1)
+        residual, long = max(left, 0.0) / freedom, float(solved.move @ solved.move)
+        noise = (self.scale / self.square) ** 2 + 4 * long * self.scale**2 + (system.hessian_noise * long) ** 2
+        doubt = np.diag(solved.inverse) ** 2 * (2 * residual**2 / freedom + noise / freedom**2)
+        return Solution(
+            weights, extras={"uncertainty": uncertainty(system, solved, residual * system.hessian, doubt)}
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastStepPlan(Plan):
+    """``steps`` cheap steps, then one whose noise is known; ``scales`` of the steps, the gradient, and the matrices."""
+
+    layout: Layout
+    steps: int
+    clip: float
+    scales: tuple[float, float, float]
+    largest: float
+
+    def run(self, problem: Problem, source: Source) -> Solution:
+        """Get near, release the gradient there and the curvature midway, solve, and ask how sure the solution is."""
+        _, gradient_scale, scale = self.scales
+        near, inverse = self._near(problem, source)
+        gradient = add_gaussian(problem.clipped_gradient(near, self.clip), gradient_scale, source)
+        midway = self._cut(near - 0.5 * inverse @ gradient)
+        curves, slopes = matrices(problem, midway)
+        released = add_gaussian(np.concatenate([flat(curves), MIDDLE * flat(slopes)]), scale, source)
+        half = len(released) // 2
+        system = System(square(released[:half], len(near)), scale, gradient_scale)
+        solved = solve(system, gradient[:, 0])
+        if solved.hidden:
+            sure = Uncertainty.unknown(solved)
+        else:
+            values, vectors = np.linalg.eigh(square(released[half:] / MIDDLE, len(near)))
+            middle = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            sure = uncertainty(system, solved, middle, (scale / MIDDLE * (solved.inverse**2).sum(axis=1)) ** 2)
+        return Solution(near + solved.move[:, None], steps=self.steps + 1, extras={"uncertainty": sure})
+
+    def _cut(self, weights: Array) -> Array:
+        return np.clip(weights, -self.largest, self.largest)
+
+    def _near(self, problem: Problem, source: Source) -> tuple[Array, Array]:
+        """A point near the minimum and an inverse Hessian there.
+
+        Newton steps, with eigenvalues raised to the noise's edge; once they are no longer led by curvature, the mean of
+        where they lead to, and of their Hessians.
+        """
+        weights, d = problem.start(), self.layout.features
+        mean, inverse = np.zeros((d, d)), np.zeros((d, d))
+        for step in range(self.steps):
+            exact = self.layout.pack(problem.clipped_gradient(weights, self.clip), problem.hessian_alone(weights))
+            gradient, hessian = self.layout.unpack(add_gaussian(exact, self.scales[0], source))
+            rate = 1 / max(1, step - ALONE + 2)
+            mean += rate * (hessian - mean)
+            values, vectors = np.linalg.eigh(mean)
+            edge = self.scales[0] / self.layout.weight * math.sqrt(2 * d * rate)
+            floor = max(edge, 1e-12 * float(np.abs(values).max()), 1e-300)
+            inverse = (vectors / np.maximum(values, floor)) @ vectors.T
+            weights = self._cut(weights - rate * inverse @ gradient)
+        return weights, inverse
+
+
+def matrices(problem: Problem, weights: Array) -> tuple[Array, Array]:
+    """``sum s (1 - s) x x^T`` and ``sum s^2 x x^T`` with s the sizes of the logistic loss's slopes, in one pass.
+
+    Both are made from one s, cut to [0, 1], that depends on its record alone, to the last bit.
+    """
+    records = problem.records
+    curves, slopes = (np.zeros((records.features, records.features)) for _ in range(2))
+    for block, rows in records.blocks():
+        slope = problem.loss.slope(records.predict_alone(block, rows, weights), records.targets[rows])
+        s = np.clip(np.abs(slope[:, 0]), 0.0, 1.0)
+        records.add_hessian(curves, block, rows, s * (1 - s))
+        records.add_hessian(slopes, block, rows, s**2)
+    return curves, slopes
+
+
+@dataclass(frozen=True)
+class Unshrunk:
+    """Newton steps without shrinkage, whose error is known: for intervals, not for the best predictions."""
+
+    site: ClassVar[Site] = "gradient"
+    pure: ClassVar[bool] = False
+
+    def needs(self, facts: Facts, calibration: Calibration) -> str:
+        """One score a record, with the squared or the plain logistic loss; rows that count alone."""
+        if facts.models > 1 or facts.loss.coupled:
+            return "Intervals are for two classes or a number as target; this model has several scores."
+        if facts.loss.name not in ("squared", "logistic") or getattr(facts.loss, "margin", 0.0):
+            return "Intervals are for linear and logistic regression, without a margin. Use another method."
+        if facts.rows_per_person is not None:
+            return "Intervals need rows that are independent, and rows of one person are not. Leave out groups."
+        if calibration == "paper":
+            return "Steps without shrinkage have no published noise of their own here. Use calibration='proven'."
+        return ""
+
+    def calibrate(
+        self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
+    ) -> EquationsPlan | LastStepPlan:
+        """One joint release for the squared loss; steps, a gradient and two matrices for the logistic one."""
+        if regularization:
+            refuse("Intervals are for weights that are not shrunk. Leave out regularization.")
+        return _equations(budget, facts) if facts.loss.name == "squared" else _last_step(budget, facts)
+
+
+def _equations(budget: Budget, facts: Facts) -> EquationsPlan:
+    bound = facts.loss.lipschitz / 2
+    clip = facts.radius * bound
+    layout = Layout(facts.features, clip / facts.curvature)
+    rounded = rounding_slack(facts, clip=clip) + hessian_slack(facts)
+    moved = squares_sensitivity(clip, clip).plus(2 * clip * rounded)
+
+    def released(scale: float) -> tuple[Event, ...]:
+        return (Gaussian(moved.plus(grid_slack(scale, layout.size + 1)), scale),)
+
+    scale = smallest_scale(released, budget, guess=2 * clip / budget.epsilon)
+    return EquationsPlan(
+        layout=layout, square=clip / (math.sqrt(2) * bound**2), clip=clip, scale=scale,
+        events=released(scale) if scale else (), theorem="unshrunk",
+        assumptions=(f"targets within {bound:g} of their middle (after scaling)",),
+    )  # fmt: skip
+
+
+def _last_step(budget: Budget, facts: Facts) -> LastStepPlan:
+    clip, size = facts.gradient, facts.features
+    layout = Layout(size, clip / facts.curvature)
+    gradients, hessians = clip * steps_slack(facts, clip), hessian_slack(facts)
+    parts = (
+        (sensitivity(clip, clip).plus(gradients + clip * hessians), layout.size, STEPS),
+        (Sensitivity.of_record(clip).plus(gradients), size, 1),
+        (matrices_sensitivity(facts.radius).plus(2 * facts.radius**2 * hessians), size * (size + 1), 1),
+    )
+    lengths = [
+        moved.under(budget.adjacency) * math.sqrt(count / share)
+        for (moved, _, count), share in zip(parts, SHARES, strict=True)
+    ]
+
+    def released(unit: float) -> tuple[Event, ...]:
+        scales = [unit * length for length in lengths]
+        return tuple(
+            Gaussian(moved.plus(grid_slack(scale, numbers)), scale, count)
+            for (moved, numbers, count), scale in zip(parts, scales, strict=True)
+        )
+
+    unit = smallest_scale(released, budget, guess=1 / budget.epsilon)
+    words = f"no gradient clipped; {STEPS} Newton steps, then one with {SHARES[1]:.0%} of the budget (of mu^2)"
+    first, second, third = (unit * length for length in lengths)
+    return LastStepPlan(
+        layout=layout, steps=STEPS, clip=clip, scales=(first, second, third), largest=largest_weight(facts, clip),
+        events=released(unit) if unit else (), theorem="unshrunk", assumptions=(words,),
+    )  # fmt: skip
+
+
+METHODS = (
+    Method(
+        name="unshrunk",
+        mechanism=Unshrunk(),
+        paper="Avella-Medina et al. 2023; Sheffet 2017",
+        about="Newton steps without shrinkage, whose noise is known: for confidence intervals",
+    ),
+)
