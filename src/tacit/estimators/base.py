@@ -146,7 +146,9 @@ class PrivateLinear(CarriesLedger, Watched):
             calibration=self.calibration, assumptions=said,
         )  # fmt: skip
         if shares.weighted and prepared.plan.theorem not in PEOPLE:
-            refuse("This method takes every row as it is, and these have weights. Use method='auto', without inference.")
+            refuse(
+                "This method takes every row as it is, and these have weights. Use method='auto', without inference."
+            )
         charge(prepared, self.ledger)
         columns = X.shape[1]
         if late is not None:

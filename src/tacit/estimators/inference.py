@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.checks import check, check_real
 from tacit.estimators.base import INTERCEPT, PrivateLinear
+from tacit.linear.uncertainty import Uncertainty
 from tacit.mechanisms import Mechanism
 from tacit.types import Array
 
@@ -71,57 +72,59 @@ class Inferential(PrivateLinear):
         )
         return METHOD
 
-    def confidence_intervals(self, level: float = 0.95) -> Intervals:
+    def confidence_intervals(self, level: float = 0.95, *, robust: bool = False) -> Intervals:
         """For each coefficient an interval that holds the population's value with this probability, noise included.
 
-        In the units of ``coef_`` and ``intercept_``. What the population's value is, and when this holds: the docs'
-        page "How sure are the coefficients?".
+        In the units of ``coef_`` and ``intercept_``. They hold if the model is right; those that are ``robust`` hold
+        too where residuals vary more in one place than in another, or scores are only nearly linear. Both come from the
+        same release. The docs' page "How sure are the coefficients?" says what is meant by the population's value.
         """
         given = check_real("level", level)
         check(0 < given < 1, f"Expected level={given:g} to be between 0 and 1, as 0.95 is.")
-        unit, found = self._found()
-        below, above = self.uncertainty_.reach(given)
+        sure, unit, found = self._found(robust)
+        below, above = sure.reach(given)
         low, high = found - unit * below, found + unit * above
         shape, last = np.shape(self.coef_), self.n_features_in_
         pair = (float(low[last]), float(high[last])) if self.fit_intercept else None
         ends = low[:last].reshape(shape), high[:last].reshape(shape)
-        return Intervals(given, *ends, pair, self._note(np.isfinite(high - low)), tuple(self._names()[:last]))
+        return Intervals(given, *ends, pair, self._note(sure, np.isfinite(high - low)), tuple(self._names()[:last]))
 
-    def p_values(self) -> PValues:
+    def p_values(self, *, robust: bool = False) -> PValues:
         """Of the hypotheses that one coefficient is zero: below 0.05 exactly where zero is outside the 95% interval."""
-        unit, found = self._found()
-        chances = self.uncertainty_.p_values(-found / unit)
+        sure, unit, found = self._found(robust)
+        chances = sure.p_values(-found / unit)
         last = self.n_features_in_
-        below, above = self.uncertainty_.reach(0.95)
+        below, above = sure.reach(0.95)
         return PValues(
             chances[:last].reshape(np.shape(self.coef_)),
             float(chances[last]) if self.fit_intercept else None,
-            self._note(np.isfinite(below + above)),
+            self._note(sure, np.isfinite(below + above)),
         )
 
-    def _found(self) -> tuple[Array, Array]:
-        """What a weight of the design is in coefficients, and the coefficients, the intercept last."""
+    def _found(self, robust: bool) -> tuple[Uncertainty, Array, Array]:
+        """How sure weights of the design are, what one is in coefficients, and the coefficients, the intercept last."""
         check_is_fitted(self, "coef_")
         check(
             hasattr(self, "uncertainty_"),
             "This model does not know how noisy its coefficients are. Fit it again with inference=True, which takes a "
             "method that neither shrinks nor clips; it is a release of its own, and costs its own epsilon.",
         )
-        size = len(self.uncertainty_.variance)
+        sure: Uncertainty = self.robust_uncertainty_ if robust else self.uncertainty_
+        size = len(sure.variance)
         weights = np.append(np.ones(self.n_features_in_), INTERCEPT * float(self.clip))[:size]
         one, nothing = (self._unscaled(np.array([[scale]]), np.zeros(1))[0] for scale in (1.0, 0.0))
         unit = float(np.ravel(one)[0] - np.ravel(nothing)[0]) * weights
-        return unit, np.append(np.ravel(self.coef_), np.ravel(self.intercept_))[:size]
+        return sure, unit, np.append(np.ravel(self.coef_), np.ravel(self.intercept_))[:size]
 
     def _names(self) -> list[str]:
         given: Any = getattr(self, "feature_names_in_", [f"column {i}" for i in range(self.n_features_in_)])
         return [*map(str, given), "intercept"]
 
-    def _note(self, ends: Any) -> str:
+    def _note(self, sure: Uncertainty, ends: Any) -> str:
         """What the noise hides, and what helps."""
         if ends.all():
             return ""
-        least = self._names()[self.uncertainty_.weakest]
+        least = self._names()[sure.weakest]
         return (
             f"The noise hides {int((~ends).sum())} of {len(ends)} coefficients: their intervals have no end. Least seen "
             f"is {least!r}. Raise epsilon, take more records, or leave out columns that hardly vary or repeat others."

@@ -1,11 +1,12 @@
 r"""Weights whose error is known: noisy Newton steps without shrinkage, clipping or averaging at the end, for intervals.
 
 *Squared loss.* One release from which the normal equations follow, and the residuals' variance:
-``(sum y x, k sum x x^T, m sum y^2)``, with noise of one scale, y and x in units of their bounds.
+``(sum y x, k sum x x^T, m sum y^2)``, with noise of one scale, y and x in units of their bounds. Then, at the solution,
+``J = sum s^2 x x^T``, s the residuals.
 
 *Logistic loss.* A few cheap steps as in :mod:`tacit.mechanisms.newton_steps` lead near the minimum. Then the gradient
-is released there, for most of the budget, and at the middle of the step that it asks for the Hessian, with
-``J = sum s^2 x x^T``, s the slopes: with the curvature midway a step is right to second order.
+is released there, for most of the budget, and at the middle of the step that it asks for the Hessian together with J, s
+the slopes: with the curvature midway a step is right to second order.
 
 No slope exceeds its bound, so no gradient is clipped, and there is no regulariser: what is solved is the plain problem,
 with noise of known size (:mod:`tacit.linear.uncertainty`). The proof is on the docs' page "Intervals".
@@ -22,7 +23,7 @@ import numpy as np
 from tacit.checks import refuse
 from tacit.linear.problem import Problem, hessian_slack, largest_weight, rounding_slack, steps_slack
 from tacit.linear.symmetric import flat, square
-from tacit.linear.uncertainty import System, Uncertainty, solve, uncertainty
+from tacit.linear.uncertainty import Solved, System, Uncertainty, solve, uncertainty
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.newton_steps import Layout, sensitivity
 from tacit.privacy.calibrate import smallest_scale
@@ -34,6 +35,8 @@ STEPS, ALONE = 6, 4
 """Cheap steps before the last one, and how many of them start where the one before ended; then means are taken."""
 SHARES = (0.15, 0.6, 0.25)
 """The parts of mu^2 for the cheap steps, the last gradient, and the matrices midway."""
+RESIDUALS = 0.08
+"""The part of mu^2 for the residuals' J, after the normal equations."""
 MIDDLE = 0.25
 """The weight of J beside the Hessian: with it the largest part of a record grows by 4 percent."""
 
@@ -57,39 +60,63 @@ def matrices_sensitivity(radius: float) -> Sensitivity:
     return Sensitivity(norm, math.sqrt(2) * norm)
 
 
+def both(system: System, solved: Solved, model: Array, doubt: Array, slopes: Array, noise: float) -> dict[str, object]:
+    """How sure the weights are if the model is right, with ``model`` as J, and with the J that was released.
+
+    ``doubt`` belongs to the first; ``noise`` is the scale of the second, whose eigenvalues are raised to zero.
+    """
+    if solved.hidden:
+        return {"uncertainty": Uncertainty.unknown(solved), "robust_uncertainty": Uncertainty.unknown(solved)}
+    values, vectors = np.linalg.eigh(slopes)
+    middle = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    blurred = (noise * (solved.inverse**2).sum(axis=1)) ** 2
+    return {
+        "uncertainty": uncertainty(system, solved, model, doubt),
+        "robust_uncertainty": uncertainty(system, solved, middle, blurred),
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class EquationsPlan(Plan):
-    """The normal equations of the squared loss, released once; ``square`` is the weight of sum y^2."""
+    """The normal equations of the squared loss, then J; ``square`` is the weight of sum y^2, ``most`` a residual's cut.
+
+    Predictions may leave the targets' range, so residuals are cut at twice its half: |y| counts once, and the
+    prediction once.
+    """
 
     layout: Layout
     square: float
     clip: float
-    scale: float
+    most: float
+    scales: tuple[float, float]
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Release, solve, and ask how sure the solution is."""
-        start, size = problem.start(), self.layout.features
+        records, start, (scale, blur) = problem.records, problem.start(), self.scales
         exact = self.layout.pack(problem.clipped_gradient(start, self.clip), problem.hessian_alone(start))
-        records, squares = problem.records, 0.0
-        for _, rows in records.blocks():
-            squares += float(records.shares.weigh(records.targets[rows] ** 2, rows).sum())
-        released = add_gaussian(np.append(exact, self.square * squares), self.scale, source)
+        squares = sum(float(records.shares.weigh(records.targets[at] ** 2, at).sum()) for _, at in records.blocks())
+        released = add_gaussian(np.append(exact, self.square * squares), scale, source)
         gradient, hessian = self.layout.unpack(released[:-1])
-        system = System(hessian, self.scale / self.layout.weight, self.scale)
+        system = System(hessian, scale / self.layout.weight, scale)
         solved = solve(system, gradient[:, 0])
         weights = solved.move[:, None]
-        if solved.hidden:
-            return Solution(weights, extras={"uncertainty": Uncertainty.unknown(solved)})
+        slopes = square(add_gaussian(flat(self._residuals(problem, weights)), blur, source), len(weights))
         # The residuals' squares at the solution, less what solving for noise takes away from them.
         left = float(released[-1]) / self.square - float(gradient[:, 0] @ solved.inverse @ gradient[:, 0])
         left += float((solved.inverse * system.noise(solved.move)).sum())
-        freedom = max(records.count - size, 1)
+        freedom = max(records.count - len(weights), 1)
         residual, long = max(left, 0.0) / freedom, float(solved.move @ solved.move)
-        noise = (self.scale / self.square) ** 2 + 4 * long * self.scale**2 + (system.hessian_noise * long) ** 2
+        noise = (scale / self.square) ** 2 + 4 * long * scale**2 + (system.hessian_noise * long) ** 2
         doubt = np.diag(solved.inverse) ** 2 * (2 * residual**2 / freedom + noise / freedom**2)
-        return Solution(
-            weights, extras={"uncertainty": uncertainty(system, solved, residual * system.hessian, doubt)}
-        )
+        return Solution(weights, extras=both(system, solved, residual * hessian, doubt, slopes, blur))
+
+    def _residuals(self, problem: Problem, weights: Array) -> Array:
+        records = problem.records
+        total = np.zeros((records.features, records.features))
+        for block, rows in records.blocks():
+            left = (records.predict_alone(block, rows, weights) - records.targets[rows])[:, 0]
+            records.add_hessian(total, block, rows, np.clip(left, -self.most, self.most) ** 2)
+        return total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,19 +134,14 @@ class LastStepPlan(Plan):
         _, gradient_scale, scale = self.scales
         near, inverse = self._near(problem, source)
         gradient = add_gaussian(problem.clipped_gradient(near, self.clip), gradient_scale, source)
-        midway = self._cut(near - 0.5 * inverse @ gradient)
-        curves, slopes = matrices(problem, midway)
+        curves, slopes = matrices(problem, self._cut(near - 0.5 * inverse @ gradient))
         released = add_gaussian(np.concatenate([flat(curves), MIDDLE * flat(slopes)]), scale, source)
-        half = len(released) // 2
-        system = System(square(released[:half], len(near)), scale, gradient_scale)
+        hessian, middle = (square(part, len(near)) for part in np.split(released, 2))
+        system = System(hessian, scale, gradient_scale)
         solved = solve(system, gradient[:, 0])
-        if solved.hidden:
-            sure = Uncertainty.unknown(solved)
-        else:
-            values, vectors = np.linalg.eigh(square(released[half:] / MIDDLE, len(near)))
-            middle = (vectors * np.maximum(values, 0.0)) @ vectors.T
-            sure = uncertainty(system, solved, middle, (scale / MIDDLE * (solved.inverse**2).sum(axis=1)) ** 2)
-        return Solution(near + solved.move[:, None], steps=self.steps + 1, extras={"uncertainty": sure})
+        doubt = (scale * (solved.inverse**2).sum(axis=1)) ** 2
+        extras = both(system, solved, hessian, doubt, middle / MIDDLE, scale / MIDDLE)
+        return Solution(near + solved.move[:, None], steps=self.steps + 1, extras=extras)
 
     def _cut(self, weights: Array) -> Array:
         return np.clip(weights, -self.largest, self.largest)
@@ -127,8 +149,8 @@ class LastStepPlan(Plan):
     def _near(self, problem: Problem, source: Source) -> tuple[Array, Array]:
         """A point near the minimum and an inverse Hessian there.
 
-        Newton steps, with eigenvalues raised to the noise's edge; once they are no longer led by curvature, the mean of
-        where they lead to, and of their Hessians.
+        Newton steps, with eigenvalues raised to the noise's edge; from the ALONE-th on the mean of where they lead to,
+        and of their Hessians.
         """
         weights, d = problem.start(), self.layout.features
         mean, inverse = np.zeros((d, d)), np.zeros((d, d))
@@ -182,27 +204,48 @@ class Unshrunk:
     def calibrate(
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> EquationsPlan | LastStepPlan:
-        """One joint release for the squared loss; steps, a gradient and two matrices for the logistic one."""
+        """The normal equations and J for the squared loss; steps, a gradient and two matrices for the logistic one."""
         if regularization:
             refuse("Intervals are for weights that are not shrunk. Leave out regularization.")
         return _equations(budget, facts) if facts.loss.name == "squared" else _last_step(budget, facts)
 
 
+Part = tuple[Sensitivity, int, int, float]
+"""A release: its sensitivity, how many numbers it has, how often it is made, and its part of mu^2."""
+
+
+def _shared(budget: Budget, parts: tuple[Part, ...]) -> tuple[tuple[float, ...], tuple[Event, ...]]:
+    """The scales of these releases, and their events: together they cost the budget."""
+    lengths = [moved.under(budget.adjacency) * math.sqrt(count / share) for moved, _, count, share in parts]
+
+    def released(unit: float) -> tuple[Event, ...]:
+        return tuple(
+            Gaussian(moved.plus(grid_slack(unit * length, numbers)), unit * length, count)
+            for (moved, numbers, count, _), length in zip(parts, lengths, strict=True)
+        )
+
+    unit = smallest_scale(released, budget, guess=1 / budget.epsilon)
+    return tuple(unit * length for length in lengths), released(unit) if unit else ()
+
+
 def _equations(budget: Budget, facts: Facts) -> EquationsPlan:
-    bound = facts.loss.lipschitz / 2
-    clip = facts.radius * bound
+    bound, hessians = facts.loss.lipschitz / 2, hessian_slack(facts)
+    clip, most = facts.radius * bound, facts.loss.lipschitz
     layout = Layout(facts.features, clip / facts.curvature)
-    rounded = rounding_slack(facts, clip=clip) + hessian_slack(facts)
-    moved = squares_sensitivity(clip, clip).plus(2 * clip * rounded)
-
-    def released(scale: float) -> tuple[Event, ...]:
-        return (Gaussian(moved.plus(grid_slack(scale, layout.size + 1)), scale),)
-
-    scale = smallest_scale(released, budget, guess=2 * clip / budget.epsilon)
+    moved = squares_sensitivity(clip, clip).plus(2 * clip * (rounding_slack(facts, clip=clip) + hessians))
+    largest = (most * facts.radius) ** 2
+    residuals = Sensitivity(largest, math.sqrt(2) * largest).plus(largest * hessians)
+    half = facts.features * (facts.features + 1) // 2
+    (first, second), events = _shared(
+        budget, ((moved, layout.size + 1, 1, 1 - RESIDUALS), (residuals, half, 1, RESIDUALS))
+    )
+    words = (
+        f"targets within {bound:g} of their middle (after scaling)",
+        f"{RESIDUALS:.0%} of the budget (of mu^2) for the residuals' squares",
+    )
     return EquationsPlan(
-        layout=layout, square=clip / (math.sqrt(2) * bound**2), clip=clip, scale=scale,
-        events=released(scale) if scale else (), theorem="unshrunk",
-        assumptions=(f"targets within {bound:g} of their middle (after scaling)",),
+        layout=layout, square=clip / (math.sqrt(2) * bound**2), clip=clip, most=most, scales=(first, second),
+        events=events, theorem="unshrunk", assumptions=words,
     )  # fmt: skip
 
 
@@ -210,29 +253,18 @@ def _last_step(budget: Budget, facts: Facts) -> LastStepPlan:
     clip, size = facts.gradient, facts.features
     layout = Layout(size, clip / facts.curvature)
     gradients, hessians = clip * steps_slack(facts, clip), hessian_slack(facts)
-    parts = (
-        (sensitivity(clip, clip).plus(gradients + clip * hessians), layout.size, STEPS),
-        (Sensitivity.of_record(clip).plus(gradients), size, 1),
-        (matrices_sensitivity(facts.radius).plus(2 * facts.radius**2 * hessians), size * (size + 1), 1),
+    (first, second, third), events = _shared(
+        budget,
+        (
+            (sensitivity(clip, clip).plus(gradients + clip * hessians), layout.size, STEPS, SHARES[0]),
+            (Sensitivity.of_record(clip).plus(gradients), size, 1, SHARES[1]),
+            (matrices_sensitivity(facts.radius).plus(facts.radius**2 * hessians), size * (size + 1), 1, SHARES[2]),
+        ),
     )
-    lengths = [
-        moved.under(budget.adjacency) * math.sqrt(count / share)
-        for (moved, _, count), share in zip(parts, SHARES, strict=True)
-    ]
-
-    def released(unit: float) -> tuple[Event, ...]:
-        scales = [unit * length for length in lengths]
-        return tuple(
-            Gaussian(moved.plus(grid_slack(scale, numbers)), scale, count)
-            for (moved, numbers, count), scale in zip(parts, scales, strict=True)
-        )
-
-    unit = smallest_scale(released, budget, guess=1 / budget.epsilon)
     words = f"no gradient clipped; {STEPS} Newton steps, then one with {SHARES[1]:.0%} of the budget (of mu^2)"
-    first, second, third = (unit * length for length in lengths)
     return LastStepPlan(
         layout=layout, steps=STEPS, clip=clip, scales=(first, second, third), largest=largest_weight(facts, clip),
-        events=released(unit) if unit else (), theorem="unshrunk", assumptions=(words,),
+        events=events, theorem="unshrunk", assumptions=(words,),
     )  # fmt: skip
 
 

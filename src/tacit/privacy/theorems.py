@@ -137,13 +137,13 @@ THEOREMS: dict[str, Theorem] = {
         ("newton", "NoisyNewton"),
     ),
     "unshrunk": Theorem(
-        "The normal equations of the squared loss are released once; for the logistic loss Newton steps, then one more "
-        "gradient and the sums of curvatures and squared slopes, all Gaussian mechanisms whose sensitivities are proven "
-        "on the page for both adjacencies.",
+        "Released are, for the squared loss, its normal equations and a sum of squared residuals; for the logistic "
+        "loss Newton steps, one more gradient, and sums of curvatures and squared slopes: Gaussian mechanisms, each "
+        "with the sensitivity that the page proves for both adjacencies.",
         "Dong, Roth & Su 2022, Corollary 3.3; Avella-Medina, Bradshaw & Loh 2023; our sensitivities",
         "proven",
         "intervals",
-        ((ONCE,), (STEPS, ONCE, ONCE)),
+        ((ONCE, ONCE), (STEPS, ONCE, ONCE)),
         ("unshrunk", "Unshrunk"),
     ),
     "adaptive": Theorem(
