@@ -1,6 +1,6 @@
 """How sure the coefficients are: confidence intervals and p-values, from what a fit with ``inference=True`` released.
 
-Nothing here sees a record, and nothing is spent: it is post-processing of :class:`tacit.linear.uncertainty.Uncertainty`.
+Nothing here sees a record, and nothing is spent: it is post-processing, by :mod:`tacit.linear.uncertainty`.
 """
 
 from __future__ import annotations
@@ -126,6 +126,6 @@ class Inferential(PrivateLinear):
             return ""
         least = self._names()[sure.weakest]
         return (
-            f"The noise hides {int((~ends).sum())} of {len(ends)} coefficients: their intervals have no end. Least seen "
-            f"is {least!r}. Raise epsilon, take more records, or leave out columns that hardly vary or repeat others."
+            f"The noise hides {int((~ends).sum())} of {len(ends)} coefficients: their intervals have no end. Least "
+            f"seen is {least!r}. Raise epsilon, take more records, or leave out columns that hardly vary or repeat others."
         )

@@ -45,7 +45,7 @@ class System:
         return np.asarray(even * np.eye(len(move)) + half * np.outer(move, move))
 
     def drift(self, inverse: Array) -> Array:
-        """``E[N B N] = (s_H^2/2)(tr(B) I + B)``: B times this is the relative bias of a noisy inverse, to first order."""
+        """``E[N B N] = (s_H^2/2)(tr(B) I + B)``: B times this is the relative bias of a noisy inverse."""
         half = self.hessian_noise**2 / 2
         return np.asarray(half * (float(np.trace(inverse)) * np.eye(len(inverse)) + inverse))
 

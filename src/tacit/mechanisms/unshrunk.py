@@ -42,7 +42,7 @@ MIDDLE = 0.25
 
 
 def squares_sensitivity(gradient: float, hessian: float) -> Sensitivity:
-    """Of ``(C y u, A u u^T, C y^2 / sqrt 2)`` for ``|u| <= 1`` and ``|y| <= 1``: the squares are free for replace-one."""
+    """Of ``(C y u, A u u^T, C y^2 / sqrt 2)``, |u| and |y| at most 1: squares are free when a record is replaced."""
     c, a = gradient**2, hessian**2
     replaced = 2 * c + 2 * a + c**2 / (2 * a) if c <= 2 * a else 4 * c
     return Sensitivity(math.sqrt(1.5 * c + a), math.sqrt(replaced))
