@@ -56,13 +56,13 @@ DESIGNS = (
     Design("linear", "normal", 500, 2, 3.0),
     Design("linear", "normal", 2_000, 2, 1.0),
     Design("linear", "skewed", 5_000, 5, 3.0),
-    Design("linear", "normal", 10_000, 5, 1.0, intercept=0.5),
+    Design("linear", "normal", 10_000, 5, 1.0, intercept=0.5, norm=0.3),
     Design("linear", "correlated", 20_000, 10, 3.0),
     Design("linear", "indicators", 20_000, 5, 1.0),
     Design("linear", "ill-conditioned", 50_000, 10, 1.0),
     Design("linear", "normal", 50_000, 20, 1.0),
     Design("linear", "normal", 50_000, 5, 0.3),
-    Design("linear", "normal", 20_000, 5, 1.0, uneven=True),
+    Design("linear", "normal", 50_000, 5, 3.0, norm=0.3, uneven=True),
     Design("linear", "normal", 1_000, 20, 0.3),
     Design("logistic", "normal", 1_000, 2, 3.0),
     Design("logistic", "normal", 5_000, 2, 1.0),
@@ -96,7 +96,7 @@ def targets_of(design: Design, scores, X, rng):
     """Targets of the right model: even residuals, whatever the row; or labels."""
     if design.model == "logistic":
         return np.where(rng.random(len(scores)) < 1 / (1 + np.exp(-scores)), 1.0, -1.0)
-    size = RESIDUAL * math.sqrt(3) * (2 * np.abs(X[:, 0]) if design.uneven else 1.0)
+    size = RESIDUAL * math.sqrt(3) * (3 * np.abs(X[:, 0]) if design.uneven else 1.0)
     return np.clip(scores + size * rng.uniform(-1, 1, len(scores)), -1, 1)
 
 

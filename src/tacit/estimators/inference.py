@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.checks import check, check_real
 from tacit.estimators.base import INTERCEPT, PrivateLinear
+from tacit.linear.problem import Problem
 from tacit.linear.uncertainty import Uncertainty
-from tacit.mechanisms import Mechanism
+from tacit.mechanisms import Chosen, Mechanism
 from tacit.types import Array
 
 METHOD = "unshrunk"
@@ -37,7 +38,7 @@ class Intervals:
 
     def __str__(self) -> str:
         """One line a coefficient."""
-        ends = [*zip(self.names, self.lower.ravel(), self.upper.ravel(), strict=True)]
+        ends = [*zip(self.names, self.lower.ravel().tolist(), self.upper.ravel().tolist(), strict=True)]
         if self.intercept is not None:
             ends.append(("intercept", *self.intercept))
         wide = max(len(name) for name, *_ in ends)
@@ -71,6 +72,13 @@ class Inferential(PrivateLinear):
             f"With inference=True the method is {METHOD!r}, whose noise is known. Leave out method=.",
         )
         return METHOD
+
+    def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
+        check(
+            chosen.name != METHOD or not self.regularization,
+            "Intervals are for coefficients that are not shrunk. Leave out regularization.",
+        )
+        return super()._regularization(problem, chosen)
 
     def confidence_intervals(self, level: float = 0.95, *, robust: bool = False) -> Intervals:
         """For each coefficient an interval that holds the population's value with this probability, noise included.
@@ -125,7 +133,8 @@ class Inferential(PrivateLinear):
         if ends.all():
             return ""
         least = self._names()[sure.weakest]
+        hidden = f"{int((~ends).sum())} of {len(ends)}"
         return (
-            f"The noise hides {int((~ends).sum())} of {len(ends)} coefficients: their intervals have no end. Least "
-            f"seen is {least!r}. Raise epsilon, take more records, or leave out columns that hardly vary or repeat others."
+            f"The noise hides {hidden} coefficients: their intervals have no end. Least seen "
+            f"is {least!r}. Raise epsilon, take more records, or leave out columns that hardly vary or repeat others."
         )

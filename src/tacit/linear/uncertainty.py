@@ -20,14 +20,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from tacit.reading import floats, need
 from tacit.types import Array
 
 CLEAR = 1.5
 """A Hessian's eigenvalue counts as seen when it is so many times the edge of the noise among the weak ones."""
+HIDDEN = 1e30
+"""How fast the variance grows with the distance where nothing is known: no interval then has an end."""
+MANY = 1e12
+"""Degrees of freedom, at most."""
+_NUMBERS = ("variance", "tilt", "growth", "freedom")
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,8 @@ def solve(system: System, gradient: Array) -> Solved:
 class Uncertainty:
     """Of each weight: the variance ``a + b h + c h^2`` of its error, were it h above what was found.
 
-    ``freedom`` are degrees of freedom of Student's t: few where the variance itself is noisy. Variances are infinite
-    where the noise hides the weights; ``weakest`` is the place of the one that is seen least.
+    ``freedom`` are degrees of freedom of Student's t: few where the variance itself is noisy. ``weakest`` is the place
+    of the weight that is seen least. All numbers are finite; where the noise hides the weights, c is HIDDEN.
     """
 
     variance: Array = field(repr=False)
@@ -97,13 +104,23 @@ class Uncertainty:
     @classmethod
     def unknown(cls, solved: Solved) -> Uncertainty:
         """Of weights that the noise hides."""
-        size = len(solved.move)
-        return cls(np.full(size, math.inf), np.zeros(size), np.zeros(size), np.full(size, math.inf), solved.weakest)
+        one = np.ones(len(solved.move))
+        return cls(one, 0 * one, HIDDEN * one, MANY * one, solved.weakest)
 
-    @property
-    def hidden(self) -> bool:
-        """Whether nothing can be said about the weights."""
-        return not bool(np.isfinite(self.variance).all())
+    @classmethod
+    def from_dict(cls, entries: Any, size: int) -> Uncertainty:
+        """What :meth:`to_dict` wrote, of so many weights, each number checked."""
+        need(isinstance(entries, dict) and set(entries) == {*_NUMBERS, "weakest"}, "Its errors lack fields.")
+        variance, tilt, growth, freedom = (floats(entries[name]) for name in _NUMBERS)
+        whole = all(array.shape == (size,) for array in (variance, tilt, growth, freedom))
+        need(whole, "Its errors are not one a weight.")
+        need(min(variance.min(), growth.min(), freedom.min()) >= 0, "Its variances are below zero.")
+        need(type(entries["weakest"]) is int and 0 <= entries["weakest"] < size, "Its weakest weight is none.")
+        return cls(variance, tilt, growth, freedom, entries["weakest"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**{name: getattr(self, name).tolist() for name in _NUMBERS}, "weakest": self.weakest}
 
     def reach(self, level: float) -> tuple[Array, Array]:
         """How far intervals of this level reach below and above what was found.
@@ -117,13 +134,11 @@ class Uncertainty:
             lean = side * q2 * self.tilt
             with np.errstate(invalid="ignore", divide="ignore"):
                 root = (lean + np.sqrt(lean**2 + 4 * left * q2 * self.variance)) / (2 * left)
-            ends.append(np.where((left > 0) & np.isfinite(self.variance), root, math.inf))
+            ends.append(np.where(left > 0, root, math.inf))
         return ends[0], ends[1]
 
     def p_values(self, distance: Array) -> Array:
         """Two-sided, of the values at this distance above what was found: one less the level that just reaches them."""
-        if self.hidden:
-            return np.ones(len(self.variance))
         variance = self.variance + self.tilt * distance + self.growth * distance**2
         away = np.abs(distance) / np.sqrt(np.maximum(variance, 1e-300))
         return np.asarray(2 * stats.t.sf(away, self.freedom))
@@ -142,6 +157,5 @@ def uncertainty(system: System, solved: Solved, middle: Array, doubt: Array) -> 
     s2 = system.hessian_noise**2
     tilt = s2 * (squares * (move @ paths) + (inverse @ move) * turned)
     growth = s2 / 2 * (squares * (paths**2).sum(axis=0) + turned**2)
-    with np.errstate(divide="ignore"):
-        freedom = 2 * variance**2 / doubt
+    freedom = np.minimum(2 * variance**2 / np.maximum(doubt, 1e-300), MANY)
     return Uncertainty(variance, tilt, growth, freedom, solved.weakest)

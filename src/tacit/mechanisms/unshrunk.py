@@ -20,7 +20,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.checks import refuse
 from tacit.linear.problem import Problem, hessian_slack, largest_weight, rounding_slack, steps_slack
 from tacit.linear.symmetric import flat, square
 from tacit.linear.uncertainty import Solved, System, Uncertainty, solve, uncertainty
@@ -193,7 +192,7 @@ class Unshrunk:
         """One score a record, with the squared or the plain logistic loss; rows that count alone."""
         if facts.models > 1 or facts.loss.coupled:
             return "Intervals are for two classes or a number as target; this model has several scores."
-        if facts.loss.name not in ("squared", "logistic") or getattr(facts.loss, "margin", 0.0):
+        if facts.loss.name not in ("squared", "logistic") or getattr(facts.loss, "margin", None):
             return "Intervals are for linear and logistic regression, without a margin. Use another method."
         if facts.rows_per_person is not None:
             return "Intervals need rows that are independent, and rows of one person are not. Leave out groups."
@@ -204,9 +203,10 @@ class Unshrunk:
     def calibrate(
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> EquationsPlan | LastStepPlan:
-        """The normal equations and J for the squared loss; steps, a gradient and two matrices for the logistic one."""
-        if regularization:
-            refuse("Intervals are for weights that are not shrunk. Leave out regularization.")
+        """The normal equations and J for the squared loss; steps, a gradient and two matrices for the logistic one.
+
+        There is no regulariser, whatever is asked for: estimators refuse one.
+        """
         return _equations(budget, facts) if facts.loss.name == "squared" else _last_step(budget, facts)
 
 
