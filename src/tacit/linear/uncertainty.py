@@ -152,7 +152,7 @@ def uncertainty(system: System, solved: Solved, middle: Array, doubt: Array) -> 
     inverse, move = solved.inverse, solved.move
     cover = inverse @ (middle + system.noise(move)) @ inverse
     variance = np.diag(cover).copy()
-    paths = cover / variance  # column j: how the weights move along when weight j moves by one
+    paths = cover / np.maximum(variance, 1e-300)  # column j: how the weights move along when weight j moves by one
     turned, squares = np.diag(inverse @ paths), (inverse**2).sum(axis=1)
     s2 = system.hessian_noise**2
     tilt = s2 * (squares * (move @ paths) + (inverse @ move) * turned)

@@ -80,9 +80,10 @@ class EquationsPlan(Plan):
     """The normal equations of the squared loss, then J; ``square`` is the weight of sum y^2, ``most`` a residual's cut.
 
     Predictions may leave the targets' range, so residuals are cut at twice its half: |y| counts once, and the
-    prediction once.
+    prediction once. ``records`` is the public n: that of the table at hand is never asked.
     """
 
+    records: int
     layout: Layout
     square: float
     clip: float
@@ -103,7 +104,7 @@ class EquationsPlan(Plan):
         # The residuals' squares at the solution, less what solving for noise takes away from them.
         left = float(released[-1]) / self.square - float(gradient[:, 0] @ solved.inverse @ gradient[:, 0])
         left += float((solved.inverse * system.noise(solved.move)).sum())
-        freedom = max(records.count - len(weights), 1)
+        freedom = max(self.records - len(weights), 1)
         residual, long = max(left, 0.0) / freedom, float(solved.move @ solved.move)
         noise = (scale / self.square) ** 2 + 4 * long * scale**2 + (system.hessian_noise * long) ** 2
         doubt = np.diag(solved.inverse) ** 2 * (2 * residual**2 / freedom + noise / freedom**2)
@@ -244,8 +245,8 @@ def _equations(budget: Budget, facts: Facts) -> EquationsPlan:
         f"{RESIDUALS:.0%} of the budget (of mu^2) for the residuals' squares",
     )
     return EquationsPlan(
-        layout=layout, square=clip / (math.sqrt(2) * bound**2), clip=clip, most=most, scales=(first, second),
-        events=events, theorem="unshrunk", assumptions=words,
+        records=facts.records, layout=layout, square=clip / (math.sqrt(2) * bound**2), clip=clip, most=most,
+        scales=(first, second), events=events, theorem="unshrunk", assumptions=words,
     )  # fmt: skip
 
 
