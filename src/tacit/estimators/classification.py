@@ -128,7 +128,8 @@ class LogisticRegression(Inferential, PrivateClassifier):
     loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0; 0 for the methods of other papers),
     ``rows_per_person`` (how many rows of one person count, where ``groups`` are given), ``weight_bound`` (the largest
     sample weight), ``class_weight`` (a number for each class, or 'balanced' by counts that are charged),
-    ``random_state`` (None: operating system entropy), ``ledger`` (what the fit is charged to).
+    ``random_state`` (None: operating system entropy), ``ledger`` (what the fit is charged to), ``inference`` (True: by
+    a method whose noise is known, so that ``confidence_intervals`` and ``p_values`` can be asked for).
 
     Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
     """
