@@ -163,7 +163,7 @@ def census(epsilon: float = 1.0) -> str:
     rows, rich, lines = np.column_stack([X, np.ones(len(X))]), income > 50_000, []
     for name, model, y in (
         ("income", LinearRegression(epsilon, target_bound=(0, 200_000), inference=True, random_state=0), income),
-        ("above $50,000", LogisticRegression(epsilon, inference=True, random_state=0), rich),
+        ("income above 50,000", LogisticRegression(epsilon, inference=True, random_state=0), rich),
     ):
         model.fit(X, y)
         plain, exact = plain_fit(rows, y, model)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import tacit
-from tacit import LinearRegression, LogisticRegression
+from tacit import AdditiveClassifier, LinearRegression, LogisticRegression
 from tacit.checks import PrivacyError
 from tacit.linear.losses import Logistic, Squared
 from tacit.linear.problem import Problem, Records
@@ -213,6 +213,8 @@ def test_what_is_refused(rng):
         LogisticRegression(inference=True, method="gradient").fit(X, y)
     with pytest.raises(ValueError, match="Leave out regularization"):
         LinearRegression(inference=True, regularization=0.1, target_bound=1).fit(X, y)
+    with pytest.raises(ValueError, match="not for curves"):
+        AdditiveClassifier(inference=True, schema={"columns": {"a": {"lower": 0, "upper": 1}}}).fit({"a": X[:, 0]}, y)
     with pytest.raises(PrivacyError, match="margin"):
         LogisticRegression(inference=True, margin=1.0).fit(X, y)
     with pytest.raises(PrivacyError, match="independent"):

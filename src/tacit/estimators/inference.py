@@ -6,7 +6,7 @@ Nothing here sees a record, and nothing is spent: it is post-processing, by :mod
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -61,12 +61,15 @@ class Inferential(PrivateLinear):
 
     _: KW_ONLY
     inference: bool = False
+    _inferable: ClassVar[bool] = True
+    """Whether coefficients are what the fit solved for, and not made from it."""
 
     def _method(self) -> str | Mechanism:
         """What trains: with ``inference`` the method whose noise is known."""
         check(isinstance(self.inference, bool | np.bool_), "Expected inference to be True or False.")
         if not self.inference:
             return self.method
+        check(self._inferable, "Intervals are for the coefficients of linear and logistic regression, not for curves.")
         check(
             self.method in ("auto", METHOD),
             f"With inference=True the method is {METHOD!r}, whose noise is known. Leave out method=.",
