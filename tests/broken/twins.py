@@ -12,6 +12,7 @@ from tacit.mechanisms.adaptive import AdaptiveGradient
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.newton_steps import NoisyNewton
 from tacit.mechanisms.samplers import Poisson
+from tacit.mechanisms.unshrunk import Unshrunk, matrices
 from tacit.mechanisms.whitened import mapped, second_moment, whitening
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity
@@ -226,6 +227,28 @@ def heavy_level(facts, budget):
     return replace(plan, weight=3 * plan.weight, clips=(lowest, highest, highest))
 
 
+def heavy_squares(facts, budget):
+    """Normal equations whose sum of squares is weighted four times what replacing a record leaves free."""
+    plan = Unshrunk().calibrate(budget, facts, None, "proven")
+    return replace(plan, square=4 * plan.square)
+
+
+@dataclass(frozen=True)
+class PlainSlopesPlan(Twin):
+    """A last step whose Hessian and squared slopes are those of the records, without noise."""
+
+    def run(self, problem, source):
+        near, inverse = self.base._near(problem, source)
+        gradient = add_gaussian(problem.clipped_gradient(near, self.base.clip), self.base.scales[1], source)
+        curves, _ = matrices(problem, near - 0.5 * inverse @ gradient)
+        return Solution(near - np.linalg.pinv(curves) @ gradient)
+
+
+def plain_slopes(facts, budget):
+    """The twin of the last step."""
+    return PlainSlopesPlan(Unshrunk().calibrate(budget, facts, None, "proven"))
+
+
 @dataclass(frozen=True)
 class PlainMapPlan(Twin):
     """Whitened rows whose map is that of the second moment itself: what is priced is never released."""
@@ -272,6 +295,8 @@ REPLAYED = [
     Mistake("a Hessian for nothing", NoisyNewton(), newton_without_hessian, Logistic()),
     Mistake("a map for nothing", WHITENED[0], plain_map(WHITENED[0]), Logistic(), word="without noise"),
     Mistake("a map and a minimum", WHITENED[1], plain_map(WHITENED[1]), Logistic(), word="without noise"),
+    Mistake("heavy squares", Unshrunk(), heavy_squares, Squared()),
+    Mistake("plain curvature", Unshrunk(), plain_slopes, Logistic(), word="without noise"),
     Mistake("a level for nothing", AdaptiveGradient(steps=20), heavy_level, Squared()),
 ]
 """A new mechanism's twin is one row: the tests' own replay and the auditor's must both find it."""

@@ -61,6 +61,7 @@ class Additive(PrivateLinear):
     cuts: Literal["auto", "even", "log", "round", "private"] = "auto"
     pairs: Any = ()
     fitted: ClassVar[tuple[str, ...]] = ("schema_", "slot_weights_", "slot_errors_")
+    _inferable: ClassVar[bool] = False
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
         """Train on encoded rows; ``declared``: targets are those that the schema declares."""

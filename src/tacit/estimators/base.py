@@ -151,7 +151,7 @@ class PrivateLinear(CarriesLedger, Watched):
         clip, shares = float(self.clip), own.shares
         intercept = INTERCEPT * clip if self.fit_intercept else 0.0
         problem = Problem(Records.build(X, targets, clip, intercept, shares), plain_numbers(loss), outputs)
-        chosen = choose_method(self.method, budget, problem.facts, self.calibration, self.precondition)
+        chosen = choose_method(self._method(), budget, problem.facts, self.calibration, self.precondition)
         problem = replace(problem, loss=self._tuned(problem, chosen))
         said = (clipped_rows(problem.facts), *own.words, *earlier, *assumptions)
         prepared = prepare(
@@ -159,7 +159,9 @@ class PrivateLinear(CarriesLedger, Watched):
             calibration=self.calibration, assumptions=said,
         )  # fmt: skip
         if shares.weighted and prepared.plan.theorem not in PEOPLE:
-            refuse("This method takes every row as it is, and these have weights. Use method='auto'.")
+            refuse(
+                "This method takes every row as it is, and these have weights. Use method='auto', without inference."
+            )
         charge(prepared, self.ledger)
         columns = X.shape[1]
         if late is not None:
@@ -180,6 +182,10 @@ class PrivateLinear(CarriesLedger, Watched):
     def _counted(self, groups: Any, sample_weight: Any, rows: int) -> Counted:
         """Whose rows count, and how much."""
         return counted(groups, sample_weight, rows, self.rows_per_person, self.weight_bound)
+
+    def _method(self) -> str | Mechanism:
+        """What trains, as far as it is asked for."""
+        return self.method
 
     def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
         """Lambda of the mean objective, or None: chosen with the noise."""

@@ -14,6 +14,7 @@ from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.counted import BALANCE, ClassWeight, Counted, balanced, class_numbers
+from tacit.estimators.inference import Inferential
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
 from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem
@@ -115,7 +116,7 @@ def label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedin
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(PrivateClassifier):
+class LogisticRegression(Inferential, PrivateClassifier):
     """Differentially private logistic regression, for two or more classes.
 
     Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a
@@ -127,7 +128,8 @@ class LogisticRegression(PrivateClassifier):
     loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0; 0 for the methods of other papers),
     ``rows_per_person`` (how many rows of one person count, where ``groups`` are given), ``weight_bound`` (the largest
     sample weight), ``class_weight`` (a number for each class, or 'balanced' by counts that are charged),
-    ``random_state`` (None: operating system entropy), ``ledger`` (what the fit is charged to).
+    ``random_state`` (None: operating system entropy), ``ledger`` (what the fit is charged to), ``inference`` (True: by
+    a method whose noise is known, so that ``confidence_intervals`` and ``p_values`` can be asked for).
 
     Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
     """

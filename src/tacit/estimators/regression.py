@@ -13,6 +13,7 @@ from sklearn.base import RegressorMixin
 from tacit.checks import check, check_positive, check_range, check_real
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.counted import Counted
+from tacit.estimators.inference import Inferential
 from tacit.linear.losses import Pinball, PoissonLoss, Squared
 from tacit.types import Array, Loss
 
@@ -107,7 +108,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
 
 
 @dataclass(eq=False, repr=False)
-class LinearRegression(PrivateRegressor):
+class LinearRegression(Inferential, PrivateRegressor):
     """Differentially private linear regression.
 
     ``target_bound`` is B for targets in [-B, B], or a pair (lower, upper): public, declared; targets outside are

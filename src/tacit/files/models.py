@@ -20,6 +20,7 @@ from tacit.checks import PrivacyError, check, refuse
 from tacit.estimators.additive import Additive
 from tacit.estimators.base import PrivateLinear
 from tacit.estimators.terms import parts_of
+from tacit.linear.uncertainty import Uncertainty
 from tacit.privacy.events import is_amount, is_probability
 from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.theorems import COUNTED, OWNER, RECORD, after_counts
@@ -29,6 +30,7 @@ from tacit.schema import Schema
 _UNWRITTEN = {"random_state", "schema", "ledger"}
 """Parameters that no file holds: the seed, and a schema before curves and pairs: the file has that of the model."""
 _SLOTS = ("slot_weights_", "slot_errors_")
+_ERRORS = ("uncertainty_", "robust_uncertainty_")
 FORMAT = "tacit-model"
 VERSION = 4
 
@@ -37,12 +39,12 @@ ESTIMATORS: dict[str, type[PrivateLinear]] = {
 }
 _FIELDS = {
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
-    "schema", "slots", "guarantee", "record_guarantee", "checksum",
+    "schema", "slots", "errors", "guarantee", "record_guarantee", "checksum",
 }  # fmt: skip
-_LATER: dict[str, Any] = {"rows_per_person": None, "weight_bound": 1.0, "class_weight": None}
+_LATER: dict[str, Any] = {"rows_per_person": None, "weight_bound": 1.0, "class_weight": None, "inference": False}
 _NEW = set(_LATER)
 """Parameters that files before version 4 do not have, and what they stand for there."""
-_SINCE = {"record_guarantee": 2, "slots": 3}
+_SINCE = {"record_guarantee": 2, "slots": 3, "errors": 4}
 """Fields that files of earlier versions do not have."""
 
 
@@ -76,6 +78,7 @@ def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -
         "names": None if names is None else [str(column) for column in names],
         "schema": None if schema is None else schema.to_dict(),
         "slots": {key: _plain(getattr(model, key)) for key in _SLOTS} if isinstance(model, Additive) else None,
+        "errors": {key: getattr(model, key).to_dict() for key in _ERRORS} if hasattr(model, _ERRORS[0]) else None,
         "guarantee": model.guarantee_.to_dict(),
         "record_guarantee": None,
     }
@@ -143,6 +146,10 @@ def _build(content: Mapping[str, Any]) -> tuple[PrivateLinear, Schema | None]:
     need(coefficients.shape == (*shape, features), "Its coefficients do not have the shape that its fields need.")
     model.coef_, model.intercept_ = coefficients, intercept if shape else float(intercept)
     model.guarantee_, model.n_features_in_ = guarantee, features
+    if content.get("errors") is not None:
+        need(set(content["errors"]) == set(_ERRORS), "Its errors do not have the fields that they need.")
+        for key, entries in content["errors"].items():
+            setattr(model, key, Uncertainty.from_dict(entries, features + bool(model.fit_intercept)))
     if content.get("record_guarantee") is not None:
         model.record_guarantee_ = Guarantee.from_dict(content["record_guarantee"])
         need(

@@ -136,6 +136,16 @@ THEOREMS: dict[str, Theorem] = {
         ((STEPS,),),
         ("newton", "NoisyNewton"),
     ),
+    "unshrunk": Theorem(
+        "Released are, for the squared loss, its normal equations and a sum of squared residuals; for the logistic "
+        "loss Newton steps, one more gradient, and sums of curvatures and squared slopes: Gaussian mechanisms, each "
+        "with the sensitivity that the page proves for both adjacencies.",
+        "Dong, Roth & Su 2022, Corollary 3.3; Avella-Medina, Bradshaw & Loh 2023; our sensitivities",
+        "proven",
+        "intervals",
+        ((ONCE, ONCE), (STEPS, ONCE, ONCE)),
+        ("unshrunk", "Unshrunk"),
+    ),
     "adaptive": Theorem(
         "T Gaussian releases of a clipped gradient sum together with the sum of the clipped norms, from which the next "
         "clip follows; their joint sensitivity is proven on the page for both adjacencies: sqrt(T) "
