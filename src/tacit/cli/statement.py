@@ -10,13 +10,15 @@ from pathlib import Path
 from tacit import files
 from tacit.checks import PrivacyError
 from tacit.cli.console import check_place
+from tacit.cli.ledger import is_ledger
+from tacit.ledger import Ledger
 from tacit.privacy.desk import page
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = "It exits with 1 when something stands against a release, and says what before all else."
-    parser.add_argument("file", metavar="MODEL.json", help="a model, a network or a guarantee alone")
+    parser.add_argument("file", metavar="MODEL.json", help="a model, a network, a guarantee alone, or a ledger")
     parser.add_argument("--html", metavar="PAGE.html", help="also write a page, to print or to send on")
     parser.add_argument("--json", action="store_true", help="print JSON, with the fields of the deployments registry")
     parser.set_defaults(run=run)
@@ -27,7 +29,8 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         check_place(options.html, "--html")
     try:
-        statements = [guarantee.statement() for guarantee in files.stated(options.file)]
+        stated = [Ledger(options.file)] if is_ledger(options.file) else files.stated(options.file)
+        statements = [one.statement() for one in stated]
     except PrivacyError as error:
         print(f"tacit: there is nothing to state. {error}", file=sys.stderr)
         return 1

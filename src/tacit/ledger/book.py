@@ -15,6 +15,7 @@ from tacit.ledger.entries import LABEL, Entry, Settings
 from tacit.ledger.opening import VARIABLE, enter, is_suspended, leave, opened
 from tacit.ledger.store import Page, store_at
 from tacit.ledger.verification import verify_lines
+from tacit.privacy.desk import Statement
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.roads import Price, Roads, block
 from tacit.types import Adjacency
@@ -200,6 +201,17 @@ class Ledger:
         """
         verify_lines(self.settings, self._store.lines(), digest)
         return self.balance()
+
+    def statement(self) -> Statement:
+        """For whoever decides about a release: all of them together, recomputed; raises where it does not hold."""
+        lines = self._store.lines()
+        verify_lines(self.settings, lines, None)
+        entries = [Entry.read(line) for line in lines[1:]]
+        return Statement.of_ledger(
+            epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, rows_per_person=self.rows_per_person,
+            entries=[(f"{one.number}. {one.label or one.guarantee.method}", one.guarantee) for one in entries],
+            spent=_spent(self._roads, entries[-1] if entries else None), composition=f"By {COMPOSITION}.",
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         enter(self)
