@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Guarantee, LinearRegression, LogisticRegression, RefutedWarning, Statement, save, spent
+from tacit import Guarantee, Ledger, LinearRegression, LogisticRegression, RefutedWarning, Statement, save, spent
 from tacit.cli.main import main
 from tacit.privacy.answers import QUESTIONS, meaning
 from tacit.privacy.deployments import LEFT
@@ -214,6 +214,25 @@ def test_a_ledger_is_stated_as_a_whole(data, proven):
     assert content["registry"]["deployment_model"]["release_type"] == "Many releases"
     assert [entry["label"] for entry in content["guarantees"]] == ["first", "second"]
     assert "second" in whole.to_html()
+
+
+def test_a_ledger_states_itself(data, tmp_path, capsys):
+    X, y = data
+    path = tmp_path / "study.sqlite"
+    book = Ledger(path, epsilon=3, delta=1e-6)
+    assert book.statement().holds
+    with book:
+        first = LogisticRegression(epsilon=0.5, classes=[0, 1]).fit(X, y)
+        LinearRegression(epsilon=0.5, target_bound=1.0).fit(X, X[:, 0])
+    whole = book.statement()
+    assert whole.holds
+    assert (whole.numbers["epsilon"], whole.numbers["spent"], whole.numbers["releases"]) == (3.0, book.spent(), 2)
+    assert f"1. {first.guarantee_.method}: epsilon = 0.5" in said(whole, "mechanism")
+    assert main(["statement", str(path)]) == 0
+    assert capsys.readouterr().out.strip() == str(whole)
+    LogisticRegression(epsilon=0.1, classes=[0, 1], random_state=0, ledger=book).fit(X, y)
+    assert main(["statement", str(path)]) == 1
+    assert re.match(r"3\. .*: NOT FOR RELEASE", capsys.readouterr().out)
 
 
 def test_what_is_wrong_with_a_ledger_comes_first(data, proven, refuted):

@@ -37,12 +37,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from tacit import CuratorNote, LinearRegression, LogisticRegression, MisuseWarning, Schema, save
+from tacit import CuratorNote, Ledger, LinearRegression, LogisticRegression, MisuseWarning, Schema, save
 from tacit.audit.blackbox import Estimator
 from tacit.audit.outcomes import WARNINGS
 from tacit.audit.pairs import Data
 from tacit.cli.main import main
-from tacit.estimators import misuse
 from tacit.schema import SchemaEncoder
 
 GRID = {"clip": [1.0, 2.0, 3.0]}
@@ -134,13 +133,15 @@ def test_a_number_that_would_be_too_small_is_not_said():
     assert "up to 3 times" in said
 
 
-class Open:
-    """A ledger that is charged."""
-
-
-def test_an_open_ledger_is_silent(monkeypatch):
-    monkeypatch.setattr(misuse, "ledger_of", lambda given: Open())
-    assert heard(lambda: GridSearchCV(model(), GRID, cv=2).fit(*table()), MisuseWarning) == []
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_ledger_that_is_charged_is_silent(jobs, tmp_path, capfd):
+    ledger = Ledger(tmp_path / "study.sqlite", epsilon=100, delta=1e-3)
+    X, y = table()
+    with ledger:
+        assert heard(lambda: GridSearchCV(model(), GRID, cv=2, n_jobs=jobs).fit(X, y), MisuseWarning) == []
+    assert heard(lambda: cross_val_score(model(ledger=ledger), X, y, cv=2, n_jobs=jobs), MisuseWarning) == []
+    assert len(ledger.entries) == 9
+    assert "MisuseWarning" not in capfd.readouterr().err
 
 
 def test_plain_fits_and_copies_are_silent():

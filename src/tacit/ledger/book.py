@@ -151,9 +151,13 @@ class Ledger:
         )  # fmt: skip
 
     def statement(self, title: str = "") -> Statement:
-        """All of it for the release desk: what is protected, for whom, how it adds up, who is trusted."""
+        """All of it for the release desk: what is protected, for whom, how it adds up, who is trusted.
+
+        It is recomputed first, and raises where it does not hold.
+        """
+        self.verify()
         title = title or f"Statement for the release desk: ledger {self._store.name}"
-        entries = [(entry.label or f"Entry {entry.number}", entry.guarantee) for entry in self.entries]
+        entries = [(f"{one.number}. {one.label or one.guarantee.method}", one.guarantee) for one in self.entries]
         return Statement.of_ledger(
             epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, rows_per_person=self.rows_per_person,
             entries=entries, spent=self.spent(), composition=COMPOSITION, title=title,

@@ -43,6 +43,7 @@ QUESTIONS = {
 }
 """By topic, in order."""
 
+UNRELIABLE = "Stated, and not to be relied on:"
 NOT_STATED = "A guarantee does not say."
 BEFORE = (
     "The guarantee covers what the method did with the rows that it was handed. Scaling, filling in, and choosing "
@@ -188,7 +189,7 @@ def _strength(promise: Promise, sound: bool) -> tuple[str, ...]:
     stated = f"{promise.protects[:1].upper()}{promise.protects[1:]}: {pair(promise.epsilon, promise.delta)}."
     if sound:
         return stated, meaning(promise.epsilon, promise.delta)
-    found = (f"Stated, and not to be relied on: {stated}",)
+    found = (f"{UNRELIABLE} {stated}",)
     if any(isinstance(event, Claimed) for event in promise.events):
         return (*found, "No noise is recorded from which an epsilon could be computed.")
     if promise.status == "proven" or THEOREMS[promise.theorem].status != "proven":  # then it is not what was priced

@@ -117,8 +117,8 @@ class Statement:
         )  # fmt: skip
         return cls(
             title=title,
-            summary=f"{len(entries):,} release{'' if len(entries) == 1 else 's'}: {answering.pair(spent, delta)}, of "
-            f"{answering.pair(epsilon, delta)}, {adjacency} neighbours.",
+            summary=f"{len(entries):,} release{'' if len(entries) == 1 else 's'}: {answering.pair(epsilon, delta)}, "
+            f"{adjacency} neighbours; {answering.pair(spent, delta)} used.",
             first=first,
             answers=said,
             numbers=numbers,

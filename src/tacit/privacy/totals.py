@@ -14,6 +14,7 @@ from tacit.privacy.answers import (
     QUESTIONS,
     SHOWS,
     SIDE,
+    UNRELIABLE,
     UTILITY,
     Answer,
     first,
@@ -60,10 +61,11 @@ def answers_of(
     """Every question, answered for all releases of a ledger together, from its numbers and their guarantees."""
     each = [f"{label}: {pair(one.epsilon, one.delta)}, method {one.method!r}, {one.status}." for label, one in entries]
     seeded = [label for label, one in entries if one.seeded]
-    spending = (f"Spent so far, by all releases together: {pair(spent, delta)}.", f"At most: {pair(budget, delta)}.")
+    promise = f"All releases together, those that are yet to come included: {pair(budget, delta)}."
+    used = f"Used of it so far: {pair(spent, delta)}. That tells what is left; the promise is the whole budget."
     whom = "One row" if rows_per_person is None else f"One person, with up to {rows_per_person:,} rows, all at once"
     said: Mapping[str, tuple[str, ...]] = {
-        "epsilon": (*spending, meaning(budget, delta)) if sound else spending,
+        "epsilon": (promise, meaning(budget, delta), used) if sound else (f"{UNRELIABLE} {promise}", used),
         "unit": (f"{whom}, in every release.",),
         "neighbours": (neighbours(adjacency, rows_per_person),),
         "public": tuple(dict.fromkeys(words for _, one in entries for words in unprotected(one))) or _NOTHING,
