@@ -61,6 +61,9 @@ STRESSED: dict[str, Stress] = {
     "individual": _small_steps("individual", steps=8),  # its runs are made one by one
 }
 """A large margin keeps every slope near its largest; a strong regulariser or small steps keep the weights near zero."""
+PEOPLE, ROWS = ("objective", "output"), 5
+"""Methods that are also audited with people as records, each with so many rows, all alike: their mean is as long as one
+row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +127,15 @@ def audit_method(
         title = f"{name} under stress, {stress.loss.name} loss"
         # The audit that shows how tight the noise is gets more runs.
         results.append(audit(subject, claim, seconds=2 * seconds, seed=seed, name=title, **options))
+    if name in PEOPLE and losses is None:
+        say(f"{name} with {ROWS} rows a person, {claimed.adjacency}")
+        stress = STRESSED[name]
+        subject = planned(
+            stress.mechanism, claim, loss=stress.loss, records=RECORDS, features=2,
+            regularization=stress.regularization, rows_per_person=ROWS,
+        )  # fmt: skip
+        title = f"{name} with {ROWS} rows a person, {stress.loss.name} loss"
+        results.append(audit(subject, claim, seconds=seconds, seed=seed, name=title, **options))
     return MethodAudit(
         method=name, status=statuses[0], adjacency=claimed.adjacency, results=tuple(results),
         exact=_exact(name, claim) if losses is None else None, seconds=time.perf_counter() - start,
