@@ -213,6 +213,15 @@ THEOREMS: dict[str, Theorem] = {
         ((ONCE,),),
         ("counts",),
     ),
+    "evaluation": Theorem(
+        "Sums over people of what a model's predictions say about them, each in a known range and times a public "
+        "weight, are released once by a Gaussian mechanism; how far one person moves them is proven on the page.",
+        "Dong, Roth & Su 2022; our sensitivity on the page",
+        "proven",
+        "evaluation",
+        ((ONCE,),),
+        ("evaluation",),
+    ),
     "pidp-sgd": Theorem(
         "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "
         "used without noise; false for all constants c and c' once n is large.",

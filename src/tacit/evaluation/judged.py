@@ -1,0 +1,178 @@
+"""Predictions beside the truth: what one row adds to each part of the release, from that row alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import check
+from tacit.data.canonical import check_labels, column
+from tacit.data.people import People
+from tacit.estimators.regression import target_numbers
+from tacit.evaluation.asked import TENTHS, Kind
+from tacit.evaluation.ranking import rank_sums
+from tacit.evaluation.summary import Layout
+from tacit.types import Array
+
+WORST = -math.log(0.01)
+"""The largest log loss that counts: that of a probability of one percent."""
+UNITS = 2.0**20
+"""Weights of rows are multiples of one over this, so that sums of them are exact."""
+_UNKNOWN = "A label in y is not among the model's classes. Drop those records, or fit a model that knows the label."
+
+
+def kind_of(model: Any) -> Kind:
+    """What a fitted model gives."""
+    check(hasattr(model, "predict"), f"Expected a fitted model with a method predict, not {type(model).__name__}.")
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        fits = getattr(model, "_estimator_type", None) != "classifier" and not hasattr(model, "predict_proba")
+        check(fits, f"This {type(model).__name__} does not say its classes_: is it fitted?")
+        return Kind(None)
+    likely = hasattr(model, "predict_proba")
+    return Kind(len(classes), ranked=likely or hasattr(model, "decision_function"), likely=likely)
+
+
+def shares_of(people: People) -> Array:
+    """Weights of a person's rows: equal but for a millionth, and one together, exactly."""
+    sizes = people.sizes
+    check(people.most <= 2**16, "Expected rows_per_person of at most 65,536.")
+    base = np.floor(UNITS / sizes)
+    weights = np.repeat(base, sizes)
+    weights[people.starts] = UNITS - base * (sizes - 1)
+    return np.asarray(weights / UNITS)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Judged:
+    """Rows that count, each with its weight: what is true, and what the model says. ``people``: how many there are."""
+
+    weights: Array
+    people: int
+
+    def __call__(self, layout: Layout) -> Array:
+        """The sums of all parts."""
+        ranked = [part.name for part in layout if part.name.startswith("ranks")]
+        found = dict(zip(("ranks", "ranks_squared"), self.ranks(), strict=True)) if ranked else {}
+        parts = []
+        for part in layout:
+            if part.name in found:
+                parts.append(np.array([found[part.name]]))
+            elif part.size == 1:
+                parts.append(np.array([math.fsum(self.weights * self.number(part.name))]))
+            else:
+                parts.append(np.bincount(self.cells(part.name), self.weights, minlength=part.size))
+        return np.concatenate(parts)
+
+    def ranks(self) -> tuple[float, float]:
+        """The two sums of :mod:`tacit.evaluation.ranking`."""
+        raise NotImplementedError
+
+    def cells(self, name: str) -> NDArray[np.intp]:
+        """Each row's cell in a table."""
+        raise NotImplementedError
+
+    def number(self, name: str) -> Array:
+        """Each row's part of a sum."""
+        return np.ones(len(self.weights))  # of "count"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedLabels(Judged):
+    """Class numbers, and where they are asked for scores and probabilities."""
+
+    truth: NDArray[np.intp]
+    predicted: NDArray[np.intp]
+    classes: int
+    scores: Array | None = None
+    chances: Array | None = None
+
+    def ranks(self) -> tuple[float, float]:
+        """Of the scores of the second class."""
+        return rank_sums(np.asarray(self.scores), self.truth == 1, self.weights, self.people)
+
+    def cells(self, name: str) -> NDArray[np.intp]:
+        """Of truth and prediction; of truth and whether it was met; of that alone; of truth; of tenths and truth."""
+        met = (self.truth == self.predicted).astype(np.intp)
+        if name == "confusion":
+            return self.truth * self.classes + self.predicted
+        if name == "recalls":
+            return 2 * self.truth + met
+        if name == "right":
+            return met
+        if name == "classes":
+            return self.truth
+        tenths = np.floor(np.nan_to_num(np.asarray(self.chances)[:, 1]) * TENTHS).astype(np.intp)
+        return 2 * np.clip(tenths, 0, TENTHS - 1) + self.truth
+
+    def number(self, name: str) -> Array:
+        """The log loss in units of the worst that counts, less a half; or the square of that."""
+        if name == "count":
+            return super().number(name)
+        chance = np.nan_to_num(np.asarray(self.chances)[np.arange(len(self.truth)), self.truth])
+        loss = np.clip(-np.log(np.clip(chance, 0.01, 1.0)) / WORST, 0.0, 1.0) - 0.5
+        return loss if name == "loss" else np.square(loss)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedNumbers(Judged):
+    """Targets and predictions, in units of the declared range: from -1/2 to 1/2."""
+
+    truth: Array
+    predicted: Array
+
+    def number(self, name: str) -> Array:
+        """Moments of the target and of the squared error."""
+        y, error = self.truth, np.square(self.truth - self.predicted)
+        moments = {
+            "error": error - 0.5, "error_squared": np.square(error - 0.5), "y": y, "y2": y**2 - 0.125, "y3": y**3,
+            "y4": y**4, "y_error": y * error, "y2_error": y**2 * error,
+        }  # fmt: skip
+        return np.asarray(moments[name]) if name in moments else super().number(name)
+
+
+def codes_of(labels: Any, classes: Any, sentence: str = _UNKNOWN) -> NDArray[np.intp]:
+    """The place of each label among the classes."""
+    known, found = np.asarray(classes), np.asarray(labels)
+    check_labels(found)
+    order = np.argsort(known, kind="stable")
+    try:
+        places = order[np.minimum(np.searchsorted(known[order], found), len(known) - 1)]
+        same = np.array_equal(known[places], found)
+    except TypeError:  # numbers and texts have no common order
+        same = False
+    check(same, sentence)
+    return np.asarray(places, dtype=np.intp)
+
+
+def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], rows: Any, weights: Array, people: int) -> JudgedLabels:
+    """Ask the model about all rows; keep those that count."""
+    truth = codes_of(column(y), model.classes_)[rows]
+    odd = "The model predicts a label that is not among its classes_."
+    predicted = codes_of(model.predict(X), model.classes_, odd)[rows]
+    chances = scores = None
+    if wanted & {"log_loss", "calibration"} or ("auc" in wanted and not hasattr(model, "decision_function")):
+        chances = np.asarray(model.predict_proba(X), dtype=np.float64)[rows]
+    if "auc" in wanted:
+        raw = chances[:, 1] if chances is not None else np.asarray(model.decision_function(X), dtype=np.float64)[rows]
+        scores = np.where(np.isnan(raw), -np.inf, raw)
+    return JudgedLabels(weights, people, truth, predicted, len(model.classes_), scores, chances)
+
+
+def judged_numbers(
+    model: Any, X: Any, y: Any, bounds: tuple[float, float], rows: Any, weights: Array, people: int
+) -> JudgedNumbers:
+    """Ask the model about all rows; keep those that count. Targets and predictions are cut to the range."""
+    low, high = bounds
+    middle, width = 0.5 * low + 0.5 * high, high - low
+
+    def scaled(values: Array) -> Array:
+        return np.clip((np.clip(values, low, high) - middle) / width, -0.5, 0.5)
+
+    said = np.asarray(model.predict(X), dtype=np.float64).reshape(-1)
+    said = np.where(np.isnan(said), middle, said)
+    return JudgedNumbers(weights, people, scaled(target_numbers(column(y)))[rows], scaled(said)[rows])
