@@ -35,13 +35,13 @@ def mean(summary: Summary, name: str, quantile: float) -> Score:
 
 def log_loss(summary: Summary, quantile: float) -> Score:
     """The mean of minus the logarithm of the true class's probability, at most that of one percent."""
-    return _scaled(mean(summary, "loss", quantile), WORST)
+    return mean(summary, "loss", quantile).times(WORST)
 
 
-def rmse(summary: Summary, quantile: float, width: float) -> Score:
-    """The root of the mean squared error, of targets and predictions cut to a range of this width."""
+def rmse(summary: Summary, quantile: float) -> Score:
+    """The root of the mean squared error, of targets and predictions cut to a range, in units of its width."""
     found = mean(summary, "error", quantile)
-    return Score(*(width * math.sqrt(float(part)) for part in (found.value, found.low, found.high)))
+    return Score(*(math.sqrt(float(part)) for part in (found.value, found.low, found.high)))
 
 
 def r2(summary: Summary, quantile: float) -> Score:
@@ -85,7 +85,3 @@ def _central(summary: Summary, number: float, middle: float, errors: float) -> t
 
 def _of_part(u: float) -> float:
     return 1.0 - u / (1.0 - u) if u < 1 else -math.inf
-
-
-def _scaled(score: Score, unit: float) -> Score:
-    return Score(score.value * unit, score.low * unit, score.high * unit)

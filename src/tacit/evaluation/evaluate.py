@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from tacit.checks import check, check_count, check_range, check_real
-from tacit.data.people import people_of
+from tacit.checks import check, check_range, check_real
+from tacit.data.canonical import column
 from tacit.estimators.base import budget_of, source_from
+from tacit.estimators.regression import PrivateRegressor
 from tacit.evaluation import amounts, shares
 from tacit.evaluation.asked import asked, layout_of
-from tacit.evaluation.judged import judged_labels, judged_numbers, kind_of, shares_of
+from tacit.evaluation.judged import Judged, counted, judged_labels, judged_numbers, kind_of
 from tacit.evaluation.scores import Evaluation, Score
 from tacit.evaluation.summary import Summary, calibrate_summary, check_rows
 from tacit.ledger import Ledger
@@ -23,7 +24,8 @@ from tacit.types import Adjacency
 _SCORES: dict[str, Callable[[Summary, float], Score]] = {
     "accuracy": shares.accuracy, "balanced_accuracy": shares.balanced_accuracy, "recall": shares.recall,
     "precision": shares.precision, "auc": shares.auc, "log_loss": amounts.log_loss,
-    "calibration": shares.calibration, "confusion": shares.confusion, "r2": amounts.r2,
+    "calibration": shares.calibration, "confusion": shares.confusion, "rmse": amounts.rmse,
+    "r2": amounts.r2,
 }  # fmt: skip
 ALONE = "the model predicts each row from that row and public facts alone"
 
@@ -50,7 +52,7 @@ def evaluate(
     and 'confusion' for classes, 'rmse' and 'r2' for numbers; None: a usual choice. The second of two classes is the
     positive one. ``level``: of the intervals, which cover the model's expected score on the population that the records
     were drawn from: sampling and noise together. They have that meaning only for records that the model was not trained
-    on. ``bounds``: the declared range of targets that are numbers; None: the model's own ``target_bound``.
+    on. ``bounds``: the declared range of targets that are numbers; None: the one that a model of Tacit was made with.
     ``groups``, ``rows_per_person``: whose row each row is, and the most that count; scores are then means over people.
     ``epsilon``, ``delta``, ``adjacency``, ``ledger`` and ``random_state`` as for estimators; records that a model was
     trained on too are charged twice: both releases add up.
@@ -61,50 +63,44 @@ def evaluate(
     check(0 < check_real("level", level) < 1, f"Expected level={level} to be between 0 and 1, as in 0.95.")
     kind = kind_of(model)
     names = asked(metrics, kind)
-    labels = np.shape(y)
-    rows = labels[0] if labels else 0
-    check_rows(rows)
-    weights, kept, people = np.ones(rows), slice(None), rows
-    if groups is None:
-        check(rows_per_person is None, "rows_per_person is about people: name them with groups=, or leave it out.")
-    else:
-        found = people_of(groups, rows, rows_per_person)
-        weights, kept, people = shares_of(found), found.rows, found.count
-        rows_per_person = check_count("rows_per_person", found.most)
-    budget = budget_of(epsilon, delta, adjacency, people, ledger)
-    source = source_from(random_state)
-    wanted, width = set(names), 1.0
-    words = [ALONE]
+    y = _one_column(y)
+    check_rows(len(y))
+    given = counted(groups, len(y), rows_per_person)
+    budget, source = budget_of(epsilon, delta, adjacency, given.people, ledger), source_from(random_state)
+    words, low, high = ALONE, 0.0, 1.0
     if kind.classes is None:
         low, high = _range(model, bounds)
-        width = high - low
-        words.append(f"targets and predictions clipped to [{low:g}, {high:g}]")
-        problem: Any = judged_numbers(model, X, y, (low, high), kept, weights, people)
+        words += f"; targets and predictions were clipped to [{low:g}, {high:g}]"
+        problem: Judged = judged_numbers(model, X, y, (low, high), given)
     else:
         check(bounds is None, "bounds= is the range of targets that are numbers; this model predicts classes.")
-        problem = judged_labels(model, X, y, wanted, kept, weights, people)
-    plan = calibrate_summary(layout_of(names, kind, adjacency), budget, tuple(words))
-    prepared = state(
-        plan, people, budget, method="evaluation", seeded=source.seeded, rows_per_person=rows_per_person
-    )
+        problem = judged_labels(model, X, y, set(names), given)
+    plan = calibrate_summary(layout_of(names, kind, adjacency), budget, (words,))
+    prepared = state(plan, given.people, budget, method="evaluation", seeded=source.seeded, rows_per_person=given.most)
     solution = train(prepared, problem, source, _nothing, ledger=ledger)
-    summary = Summary(plan, solution.weights, people if adjacency == "replace-one" else None)
+    summary = Summary(plan, solution.weights, given.people if adjacency == "replace-one" else None)
     quantile = float(ndtri(0.5 + 0.5 * level))
-    scores = {
-        name: amounts.rmse(summary, quantile, width) if name == "rmse" else _SCORES[name](summary, quantile)
-        for name in names
-    }
+    scores = {name: _SCORES[name](summary, quantile) for name in names}
+    if "rmse" in scores:
+        scores["rmse"] = scores["rmse"].times(high - low)
     classes = None if kind.classes is None else tuple(np.asarray(model.classes_).tolist())
     return Evaluation(scores, float(level), prepared.guarantee, classes)
 
 
+def _one_column(y: Any) -> Any:
+    """Labels or numbers, one a row."""
+    found = np.asarray(column(y))
+    found = found.ravel() if found.ndim == 2 and found.shape[1] == 1 else found
+    check(found.ndim == 1, "Expected y to hold one label or number for each row.")
+    return found
+
+
 def _range(model: Any, bounds: Any) -> tuple[float, float]:
     """The declared range of the targets: given here, or when the model was made."""
-    declared = getattr(model, "target_bound", None) if bounds is None else bounds
-    check(declared is not None, "Declare the range of the targets: bounds=(lower, upper), not from y.")
-    pair = np.asarray(declared, dtype=np.float64).ravel()
-    if pair.size == 1 and bounds is None:
-        pair = np.array([0.0 if type(model).__name__ == "PoissonRegressor" else -pair[0], pair[0]])
+    if bounds is None and isinstance(model, PrivateRegressor):
+        return model._range()
+    check(bounds is not None, "Declare the range of the targets: bounds=(lower, upper), public numbers, not from y.")
+    pair = np.asarray(bounds, dtype=np.float64).ravel()
     check(pair.size == 2 and pair[0] < pair[-1], "Expected bounds=(lower, upper), two numbers with lower < upper.")
     check_range(f"bounds=({pair[0]:g}, {pair[1]:g})", float(pair[0]), float(pair[1]))
     return float(pair[0]), float(pair[1])

@@ -20,7 +20,9 @@ Curve = Callable[[Array], Array]
 _POINTS, _ZOOMS, _ROUNDS = 1001, 17, 5
 
 
-def interval(gap: Curve, variance: Curve, quantile: float, point: float, ends: tuple[float, float]) -> tuple[float, float]:
+def interval(
+    gap: Curve, variance: Curve, quantile: float, point: float, ends: tuple[float, float]
+) -> tuple[float, float]:
     """The smallest interval within ``ends`` that holds all values with ``|gap| <= quantile sqrt(variance)``.
 
     ``point`` is the root of the gap, or the end that is nearest to it.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
-from tacit.data.canonical import check_labels, column
-from tacit.data.people import People
+from tacit.data.canonical import check_labels
+from tacit.data.people import people_of
 from tacit.estimators.regression import target_numbers
 from tacit.evaluation.asked import TENTHS, Kind
 from tacit.evaluation.ranking import rank_sums
@@ -22,29 +22,44 @@ WORST = -math.log(0.01)
 """The largest log loss that counts: that of a probability of one percent."""
 UNITS = 2.0**20
 """Weights of rows are multiples of one over this, so that sums of them are exact."""
+MOST = 2**16
+"""Rows of one person: beyond, those weights would be too coarse."""
 _UNKNOWN = "A label in y is not among the model's classes. Drop those records, or fit a model that knows the label."
 
 
 def kind_of(model: Any) -> Kind:
     """What a fitted model gives."""
-    check(hasattr(model, "predict"), f"Expected a fitted model with a method predict, not {type(model).__name__}.")
-    classes = getattr(model, "classes_", None)
+    name = type(model).__name__
+    check(callable(getattr(model, "predict", None)), f"Expected a fitted model with a method predict, not {name}.")
+    classes, likely = getattr(model, "classes_", None), hasattr(model, "predict_proba")
+    ranked = likely or hasattr(model, "decision_function")
     if classes is None:
-        fits = getattr(model, "_estimator_type", None) != "classifier" and not hasattr(model, "predict_proba")
-        check(fits, f"This {type(model).__name__} does not say its classes_: is it fitted?")
+        check(not ranked, f"This {name} does not say its classes_. Fit it first.")
         return Kind(None)
-    likely = hasattr(model, "predict_proba")
-    return Kind(len(classes), ranked=likely or hasattr(model, "decision_function"), likely=likely)
+    return Kind(len(classes), ranked=ranked, likely=likely)
 
 
-def shares_of(people: People) -> Array:
-    """Weights of a person's rows: equal but for a millionth, and one together, exactly."""
+class Counted(NamedTuple):
+    """Which rows of a table count, the weight of each, and how many people they are of, each of weight one."""
+
+    rows: Any
+    weights: Array
+    people: int
+    most: int | None
+
+
+def counted(groups: Any, rows: int, rows_per_person: Any) -> Counted:
+    """Every row for itself, or people: rows of one weigh the same but for a millionth, and one together, exactly."""
+    if groups is None:
+        check(rows_per_person is None, "rows_per_person is about people: name them with groups=, or leave it out.")
+        return Counted(slice(None), np.ones(rows), rows, None)
+    people = people_of(groups, rows, rows_per_person)
+    check(people.most <= MOST, f"Expected rows_per_person={people.most} of at most {MOST:,}.")
     sizes = people.sizes
-    check(people.most <= 2**16, "Expected rows_per_person of at most 65,536.")
     base = np.floor(UNITS / sizes)
     weights = np.repeat(base, sizes)
     weights[people.starts] = UNITS - base * (sizes - 1)
-    return np.asarray(weights / UNITS)
+    return Counted(people.rows, weights / UNITS, people.count, people.most)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,16 +113,14 @@ class JudgedLabels(Judged):
     def cells(self, name: str) -> NDArray[np.intp]:
         """Of truth and prediction; of truth and whether it was met; of that alone; of truth; of tenths and truth."""
         met = (self.truth == self.predicted).astype(np.intp)
-        if name == "confusion":
-            return self.truth * self.classes + self.predicted
-        if name == "recalls":
-            return 2 * self.truth + met
-        if name == "right":
-            return met
-        if name == "classes":
-            return self.truth
-        tenths = np.floor(np.nan_to_num(np.asarray(self.chances)[:, 1]) * TENTHS).astype(np.intp)
-        return 2 * np.clip(tenths, 0, TENTHS - 1) + self.truth
+        if name == "calibration":
+            tenths = np.floor(np.nan_to_num(np.asarray(self.chances)[:, 1]) * TENTHS).astype(np.intp)
+            return np.asarray(2 * np.clip(tenths, 0, TENTHS - 1) + self.truth)
+        found = {
+            "confusion": self.truth * self.classes + self.predicted, "recalls": 2 * self.truth + met, "right": met,
+            "classes": self.truth,
+        }  # fmt: skip
+        return np.asarray(found[name])
 
     def number(self, name: str) -> Array:
         """The log loss in units of the worst that counts, less a half; or the square of that."""
@@ -115,7 +128,7 @@ class JudgedLabels(Judged):
             return super().number(name)
         chance = np.nan_to_num(np.asarray(self.chances)[np.arange(len(self.truth)), self.truth])
         loss = np.clip(-np.log(np.clip(chance, 0.01, 1.0)) / WORST, 0.0, 1.0) - 0.5
-        return loss if name == "loss" else np.square(loss)
+        return np.asarray(loss if name == "loss" else np.square(loss))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,23 +162,28 @@ def codes_of(labels: Any, classes: Any, sentence: str = _UNKNOWN) -> NDArray[np.
     return np.asarray(places, dtype=np.intp)
 
 
-def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], rows: Any, weights: Array, people: int) -> JudgedLabels:
+def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Counted) -> JudgedLabels:
     """Ask the model about all rows; keep those that count."""
-    truth = codes_of(column(y), model.classes_)[rows]
-    odd = "The model predicts a label that is not among its classes_."
-    predicted = codes_of(model.predict(X), model.classes_, odd)[rows]
+    truth = codes_of(y, model.classes_)
+    said = _said(model.predict(X), (len(y),), None)
+    predicted = codes_of(said, model.classes_, "The model predicts a label that is not among its classes_.")
     chances = scores = None
-    if wanted & {"log_loss", "calibration"} or ("auc" in wanted and not hasattr(model, "decision_function")):
-        chances = np.asarray(model.predict_proba(X), dtype=np.float64)[rows]
-    if "auc" in wanted:
-        raw = chances[:, 1] if chances is not None else np.asarray(model.decision_function(X), dtype=np.float64)[rows]
+    ranks = "auc" in wanted
+    if wanted & {"log_loss", "calibration"} or (ranks and not hasattr(model, "decision_function")):
+        chances = _said(model.predict_proba(X), (len(y), len(model.classes_)), np.float64)[given.rows]
+    if ranks:
+        raw = (
+            chances[:, 1]
+            if chances is not None
+            else _said(model.decision_function(X), (len(y),), np.float64)[given.rows]
+        )
         scores = np.where(np.isnan(raw), -np.inf, raw)
-    return JudgedLabels(weights, people, truth, predicted, len(model.classes_), scores, chances)
+    return JudgedLabels(
+        given.weights, given.people, truth[given.rows], predicted[given.rows], len(model.classes_), scores, chances
+    )
 
 
-def judged_numbers(
-    model: Any, X: Any, y: Any, bounds: tuple[float, float], rows: Any, weights: Array, people: int
-) -> JudgedNumbers:
+def judged_numbers(model: Any, X: Any, y: Any, bounds: tuple[float, float], given: Counted) -> JudgedNumbers:
     """Ask the model about all rows; keep those that count. Targets and predictions are cut to the range."""
     low, high = bounds
     middle, width = 0.5 * low + 0.5 * high, high - low
@@ -173,6 +191,13 @@ def judged_numbers(
     def scaled(values: Array) -> Array:
         return np.clip((np.clip(values, low, high) - middle) / width, -0.5, 0.5)
 
-    said = np.asarray(model.predict(X), dtype=np.float64).reshape(-1)
+    said = _said(model.predict(X), (len(y),), np.float64)
     said = np.where(np.isnan(said), middle, said)
-    return JudgedNumbers(weights, people, scaled(target_numbers(column(y)))[rows], scaled(said)[rows])
+    return JudgedNumbers(given.weights, given.people, scaled(target_numbers(y))[given.rows], scaled(said)[given.rows])
+
+
+def _said(answers: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """What the model says, if it is one answer for each row of y."""
+    found = np.asarray(answers, dtype=dtype)
+    check(found.shape == shape, "The model does not give one answer for each label in y. Do X and y have as many rows?")
+    return found

@@ -27,6 +27,10 @@ class Score:
         columns = ([getattr(score, name) for score in scores] for name in ("value", "low", "high"))
         return cls(*(np.reshape(np.asarray(column, dtype=np.float64), shape) for column in columns))
 
+    def times(self, unit: float) -> Score:
+        """In units of its own."""
+        return Score(self.value * unit, self.low * unit, self.high * unit)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; an end that is infinite is None."""
         return {name: _plain(getattr(self, name)) for name in ("value", "low", "high")}
@@ -57,7 +61,7 @@ class Evaluation:
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Name, value and both ends as text: one line a number."""
-        return [(name, *(f"{number:.4g}" for number in numbers)) for name, *numbers in self._lines()]
+        return [(name, f"{value:.4g}", f"{low:.4g}", f"{high:.4g}") for name, value, low, high in self._lines()]
 
     def _lines(self) -> Iterator[tuple[str, float, float, float]]:
         for name, score in self.scores.items():
@@ -73,10 +77,14 @@ class Evaluation:
 
     def __repr__(self) -> str:
         rows = [("score", "value", "low", "high"), *self.rows()]
-        widths = [max(len(row[place]) for row in rows) for place in range(4)]
-        lines = ["  ".join(f"{row[0]:<{widths[0]}}" if not p else f"{row[p]:>{widths[p]}}" for p in range(4)) for row in rows]
+        first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = [
+            "  ".join([f"{name:<{first}}", *(f"{text:>{width}}" for text, width in zip(rest, others, strict=True))])
+            for name, *rest in rows
+        ]
         made = self.guarantee_
-        price = f"epsilon={made.epsilon:g}, delta={made.delta:.3g}, {made.adjacency}, {made.records:,} {made.unit}s"
+        unit = "people" if made.unit == "person" else "records"
+        price = f"epsilon={made.epsilon:g}, delta={made.delta:.3g}, {made.adjacency}, {made.records:,} {unit}"
         return "\n".join([*lines, f"intervals at level {self.level:g}: sampling and noise; {price}"])
 
 

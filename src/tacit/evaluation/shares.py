@@ -67,21 +67,23 @@ def balanced_accuracy(summary: Summary, quantile: float) -> Score:
     """The mean of all classes' recalls; the ends are put together from those of the recalls.
 
     The distances from the estimates to the ends add up as independent errors do: the method of variance estimates
-    recovery (Zou & Donner 2008).
+    recovery (Zou & Donner 2008). They are independent: no record is in two classes, and counts keep their own noise.
     """
-    if summary.has("recalls"):
-        cells = summary.cells("recalls")
-        classes = len(cells.counts) // 2
-        parts = [share(cells, [2 * k + 1], [2 * k], quantile) for k in range(classes)]
-    else:
-        cells = summary.cells("confusion")
-        classes = math.isqrt(len(cells.counts))
-        rows = np.arange(classes**2).reshape(classes, classes)
-        parts = [share(cells, [row[k]], np.delete(row, k), quantile) for k, row in enumerate(rows)]
+    cells = summary.cells("recalls" if summary.has("recalls") else "confusion", apart=True)
+    rows, met = _by_class(summary, len(cells.counts))
+    parts = [share(cells, [row[k]], np.delete(row, k), quantile) for row, k in zip(rows, met, strict=True)]
     value, low, high = (np.array([getattr(part, name) for part in parts]) for name in ("value", "low", "high"))
     middle = float(value.mean())
-    down, up = (float(np.linalg.norm(end - value)) / classes for end in (low, high))
+    down, up = (float(np.linalg.norm(end - value)) / len(rows) for end in (low, high))
     return Score(middle, max(middle - down, 0.0), min(middle + up, 1.0))
+
+
+def _by_class(summary: Summary, cells: int) -> tuple[NDArray[np.intp], list[int]]:
+    """The cells of each true class, one class a row, and which of them holds the records that were recognised."""
+    if summary.has("recalls"):
+        return np.arange(cells).reshape(-1, 2), [1] * (cells // 2)
+    side = math.isqrt(cells)
+    return np.arange(cells).reshape(side, side), list(range(side))
 
 
 def confusion(summary: Summary, quantile: float) -> Score:
@@ -121,8 +123,6 @@ def auc(summary: Summary, quantile: float) -> Score:
 
     def variance(theta: Array) -> Array:
         most = max(below, 0.0) * max(part, 1 - part) * theta * (1 - theta)
-        return np.asarray(
-            ranks.deviation**2 + (theta - 0.5) ** 2 * cells.noise(gradient) + np.clip(spread, 0.0, most)
-        )
+        return np.asarray(ranks.deviation**2 + (theta - 0.5) ** 2 * cells.noise(gradient) + np.clip(spread, 0.0, most))
 
     return ratio(ranks.value + 0.5 * below, below, gap, variance, quantile)

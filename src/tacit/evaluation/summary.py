@@ -145,10 +145,10 @@ class Summary:
         """Whether a part was released."""
         return any(part.name == name for part in self.plan.layout)
 
-    def cells(self, name: str) -> Cells:
-        """A table."""
+    def cells(self, name: str, *, apart: bool = False) -> Cells:
+        """A table; ``apart``: with the noise as it was drawn, independent in all cells."""
         counts, deviation = self._part(name)
-        return Cells.of(counts, deviation, None if self.people is None else float(self.people))
+        return Cells.of(counts, deviation, None if apart or self.people is None else float(self.people))
 
     def amount(self, name: str) -> Amount:
         """A number."""
