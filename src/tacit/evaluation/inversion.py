@@ -17,7 +17,9 @@ import numpy as np
 from tacit.types import Array
 
 Curve = Callable[[Array], Array]
-_POINTS, _ZOOMS, _ROUNDS = 1001, 17, 5
+_POINTS, _ZOOMS, _ROUNDS = 501, 17, 5
+_TINY = 1e-300
+"""Stands for a variance of zero."""
 
 
 def interval(
@@ -33,24 +35,22 @@ def interval(
     low, high = ends
     grid = np.union1d(np.linspace(low, high, _POINTS), [point])
 
-    def excess(values: Array, allowed: float) -> Array:
-        return np.asarray(np.abs(gap(values)) - allowed * np.sqrt(np.maximum(variance(values), 0.0)))
+    def away(values: Array) -> Array:
+        return np.asarray(np.abs(gap(values)) / np.sqrt(np.maximum(variance(values), _TINY)))
 
-    inside = excess(grid, quantile) <= 0
-    if not inside.any():
-        deviations = np.abs(gap(grid)) / np.sqrt(np.maximum(variance(grid), 1e-300))
-        quantile = float(deviations.min()) + 1.0
-        inside = excess(grid, quantile) <= 0
-    first, last = np.flatnonzero(inside)[[0, -1]]
-    left = grid[first] if first == 0 else _edge(excess, quantile, grid[first - 1], grid[first])
-    right = grid[last] if last == len(grid) - 1 else _edge(excess, quantile, grid[last + 1], grid[last])
+    distances = away(grid)
+    allowed = quantile if (distances <= quantile).any() else float(distances.min()) + 1.0
+    inside = np.flatnonzero(distances <= allowed)
+    first, last = inside[0], inside[-1]
+    left = grid[0] if first == 0 else _edge(away, allowed, grid[first - 1], grid[first])
+    right = grid[-1] if last == len(grid) - 1 else _edge(away, allowed, grid[last + 1], grid[last])
     return float(left), float(right)
 
 
-def _edge(excess: Callable[[Array, float], Array], quantile: float, outside: float, inside: float) -> float:
+def _edge(away: Curve, allowed: float, outside: float, inside: float) -> float:
     """Between a value outside and one inside: a value outside, next to the edge."""
     for _ in range(_ROUNDS):
         steps = np.linspace(outside, inside, _ZOOMS)
-        first = max(1, int(np.argmax(excess(steps, quantile) <= 0)))  # the last step is inside
+        first = max(1, int(np.argmax(away(steps) <= allowed)))  # the last step is inside
         outside, inside = steps[first - 1], steps[first]
     return float(outside)

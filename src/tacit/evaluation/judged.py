@@ -141,11 +141,15 @@ class JudgedNumbers(Judged):
     def number(self, name: str) -> Array:
         """Moments of the target and of the squared error."""
         y, error = self.truth, np.square(self.truth - self.predicted)
-        moments = {
-            "error": error - 0.5, "error_squared": np.square(error - 0.5), "y": y, "y2": y**2 - 0.125, "y3": y**3,
-            "y4": y**4, "y_error": y * error, "y2_error": y**2 * error,
-        }  # fmt: skip
-        return np.asarray(moments[name]) if name in moments else super().number(name)
+        if name.startswith("error"):
+            return np.asarray(error - 0.5 if name == "error" else np.square(error - 0.5))
+        if name == "count":
+            return super().number(name)
+        moment, _, crossed = name.partition("_")
+        power = y ** int(moment[1:] or 1)
+        if crossed:
+            return np.asarray(power * error)
+        return np.asarray(power - 0.125 if name == "y2" else power)
 
 
 def codes_of(labels: Any, classes: Any, sentence: str = _UNKNOWN) -> NDArray[np.intp]:

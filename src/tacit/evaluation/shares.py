@@ -16,7 +16,6 @@ from tacit.evaluation.summary import Cells, Summary
 from tacit.types import Array
 
 _UNIT = (0.0, 1.0)
-Mask = NDArray[np.bool_]
 
 
 def share(cells: Cells, hits: Any, misses: Any, quantile: float) -> Score:
@@ -25,17 +24,19 @@ def share(cells: Cells, hits: Any, misses: Any, quantile: float) -> Score:
     Of b records in either, the gap ``(1 - theta) hits - theta misses`` has the sampling variance b theta (1 - theta):
     exactly for records of one row, and at most that where a person's rows are averaged.
     """
-    up, down = (np.isin(np.arange(len(cells.counts)), chosen).astype(np.float64) for chosen in (hits, misses))
-    above, whole = float(cells.counts @ up), float(cells.counts @ (up + down))
+    part, whole = np.zeros((2, len(cells.counts)))
+    part[hits] = whole[hits] = whole[misses] = 1.0
+    above, below = float(cells.counts @ part), float(cells.counts @ whole)
+    first, crossed, last = cells.noise(part, part), cells.noise(part, whole), cells.noise(whole, whole)
 
     def gap(theta: Array) -> Array:
-        return above - theta * whole
+        return above - theta * below
 
     def variance(theta: Array) -> Array:
-        noise = cells.noise(up - theta[:, None] * (up + down))
-        return np.asarray(noise + max(whole, 0.0) * theta * (1 - theta))
+        noise = first - 2 * theta * crossed + theta**2 * last
+        return np.asarray(noise + max(below, 0.0) * theta * (1 - theta))
 
-    return ratio(above, whole, gap, variance, quantile)
+    return ratio(above, below, gap, variance, quantile)
 
 
 def ratio(above: float, below: float, gap: Any, variance: Any, quantile: float) -> Score:
@@ -109,12 +110,12 @@ def auc(summary: Summary, quantile: float) -> Score:
     """
     ranks, squares = summary.amount("ranks"), summary.amount("ranks_squared")
     cells = summary.cells("classes" if summary.has("classes") else "confusion")
-    second = np.arange(len(cells.counts)) >= len(cells.counts) // 2
-    one, total = float(cells.counts[second].sum()), max(float(cells.counts.sum()), 1.0)
-    noise = float(cells.noise(second.astype(np.float64))) if cells.total is not None else 0.0
-    below = (one * (total - one) + noise) / total
+    second = np.where(np.arange(len(cells.counts)) < len(cells.counts) // 2, 0.0, 1.0)
+    one, total = float(cells.counts @ second), max(float(cells.counts.sum()), 1.0)
+    below = (one * (total - one) - cells.noise(second, 1 - second)) / total  # without what the noise adds on average
     part = min(max(one / total, 0.0), 1.0)
-    gradient = np.where(second, (1 - part) ** 2, part**2)
+    gradient = second * (1 - part) ** 2 + (1 - second) * part**2
+    counted = cells.noise(gradient, gradient)
     point = min(max(0.5 + ranks.value / below, 0.0), 1.0) if below > 0 else 0.5
     spread = squares.value * ((total + PLUS) / total) ** 2 - (point - 0.5) ** 2 * max(below, 0.0)
 
@@ -123,6 +124,6 @@ def auc(summary: Summary, quantile: float) -> Score:
 
     def variance(theta: Array) -> Array:
         most = max(below, 0.0) * max(part, 1 - part) * theta * (1 - theta)
-        return np.asarray(ranks.deviation**2 + (theta - 0.5) ** 2 * cells.noise(gradient) + np.clip(spread, 0.0, most))
+        return np.asarray(ranks.deviation**2 + (theta - 0.5) ** 2 * counted + np.clip(spread, 0.0, most))
 
     return ratio(ranks.value + 0.5 * below, below, gap, variance, quantile)

@@ -117,12 +117,12 @@ class Cells:
         excess = 0.0 if total is None else (released.sum() - total) / len(released)
         return cls(released - excess, deviation, total)
 
-    def noise(self, coefficients: Array) -> Array:
-        """The variance of the noise in sums of counts with these coefficients, one sum a row."""
-        squares = np.sum(coefficients**2, axis=-1)
+    def noise(self, one: Array, other: Array) -> float:
+        """The covariance of the noise in two sums of counts, each with its coefficients."""
+        common = float(one @ other)
         if self.total is not None:
-            squares = squares - np.sum(coefficients, axis=-1) ** 2 / len(self.counts)
-        return np.asarray(self.deviation**2 * squares)
+            common -= float(one.sum() * other.sum()) / len(self.counts)
+        return self.deviation**2 * common
 
 
 @dataclass(frozen=True, eq=False)
