@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Guarantee
+from tacit import Guarantee, Ledger
 from tacit.cli.main import main
 
 SCHEMA = """
@@ -34,7 +34,10 @@ def folder(tmp_path, monkeypatch, capsys):
             job = str(rng.choice(["clerk", "miner"]))
             writer.writerow([f"p{place // 3}", age, job, age / 90, age // 2, "yes" if age > 50 else "no"])
     Path("schema.toml").write_text(SCHEMA)
-    assert main("fit people.csv --schema schema.toml --epsilon 9 --out model.json --seed 1".split()) == 0
+    assert (
+        main(["fit", "people.csv", "--schema", "schema.toml", "--epsilon", "9", "--out", "model.json", "--seed", "1"])
+        == 0
+    )
     Path("plain.csv").write_text("x,days\n" + "\n".join(f"{k / 100},{k % 40}" for k in range(100)) + "\n")
     fit = "fit plain.csv --target days --target-bounds 0 40 --epsilon 9 --out days.json --seed 1"
     assert main(fit.split()) == 0
@@ -59,6 +62,16 @@ def test_scores_of_classes_with_people_and_a_file(folder, capsys):
     data = json.loads(Path("scores.json").read_text())
     assert (data["level"], data["classes"], list(data["scores"])) == (0.9, ["no", "yes"], ["accuracy", "auc"])
     assert Guarantee.from_dict(data["guarantee"]).verify() <= 2.001
+
+
+def test_a_ledger_is_charged(folder, capsys):
+    Ledger("study.sqlite", epsilon=1, delta=1e-6)
+    line = "evaluate model.json people.csv --ledger study.sqlite --metrics accuracy --epsilon"
+    assert run(capsys, f"{line} 0.9")[0] == 0
+    code, out, err = run(capsys, f"{line} 0.9")
+    assert (code, out) == (2, "")
+    assert "Nothing was spent" in err
+    assert [entry.guarantee.method for entry in Ledger("study.sqlite").entries] == ["evaluation"]
 
 
 def test_scores_of_numbers(folder, capsys):

@@ -15,7 +15,6 @@ import tacit
 from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError
 from tacit.evaluation import Evaluation
 from tacit.evaluation.judged import WORST
-from tacit.ledger import Ledger
 
 LABELS = ["accuracy", "balanced_accuracy", "recall", "precision", "auc", "log_loss", "calibration", "confusion"]
 
@@ -189,23 +188,18 @@ def test_uneven_people_weigh_the_same(rng):
     assert found.scores["accuracy"].value == pytest.approx(0.5)
 
 
-def test_the_ledger_is_charged_before_the_release_exists(two, monkeypatch):
+def test_the_ledger_is_charged_before_the_release_exists(two, tmp_path, monkeypatch):
     model, X, y = two
-    charged = []
-    monkeypatch.setattr(Ledger, "charge", lambda self, guarantee: charged.append(guarantee))
-    monkeypatch.setattr("tacit.training.ledger_of", lambda ledger: ledger)
-    book = object.__new__(Ledger)
-    monkeypatch.setattr("tacit.estimators.base.ledger_of", lambda ledger: None)
-    found = tacit.evaluate(model, X, y, epsilon=0.3, ledger=book)
-    assert charged == [found.guarantee_]
-
-    def full(self, guarantee):
-        raise PrivacyError("nothing is left")
-
-    monkeypatch.setattr(Ledger, "charge", full)
+    ledger = tacit.Ledger(tmp_path / "study.sqlite", epsilon=1.0, delta=1e-6)
+    found = tacit.evaluate(model, X, y, epsilon=0.3, ledger=ledger)
+    with ledger:
+        again = tacit.evaluate(model, X, y, epsilon=0.3)
+    assert [entry.guarantee for entry in ledger.entries] == [found.guarantee_, again.guarantee_]
+    assert found.guarantee_.delta == 1e-6
     monkeypatch.setattr("tacit.evaluation.summary.add_gaussian", lambda *_: pytest.fail("released"))
-    with pytest.raises(PrivacyError, match="nothing is left"):
-        tacit.evaluate(model, X, y, epsilon=0.3, ledger=book)
+    with pytest.raises(PrivacyError, match="Nothing was spent"):
+        tacit.evaluate(model, X, y, epsilon=0.95, ledger=ledger)
+    assert len(ledger.entries) == 2
 
 
 def test_the_result_reads_as_a_table_and_as_json(two):

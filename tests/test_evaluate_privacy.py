@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.evaluation.asked import METRICS, Kind, asked, layout_of
-from tacit.evaluation.judged import Counted, JudgedLabels, JudgedNumbers, counted
+from tacit.evaluation.judged import JudgedLabels, JudgedNumbers, taken
 from tacit.evaluation.ranking import rank_sums
 from tacit.evaluation.summary import ROUNDING, calibrate_summary, sensitivity, size_of
 from tacit.privacy.noise import SeededSource
@@ -34,7 +34,7 @@ def record(kind, rng, rows=1):
 def sums(kind, layout, people):
     rows = np.concatenate(people)
     groups = np.repeat(np.arange(len(people)), [len(person) for person in people])
-    given: Counted = counted(groups, len(rows), 6)
+    given = taken(groups, len(rows), 6)
     rows = rows[given.rows]
     if kind.classes is None:
         problem = JudgedNumbers(given.weights, given.people, rows[:, 0], rows[:, 1])
@@ -84,7 +84,7 @@ def test_no_person_moves_the_ranks_farther_than_proven(adjacency, rng):
         before, after = (
             np.array(
                 rank_sums(
-                    scores[kept].astype(float), positive[kept], counted(groups[kept], kept.sum(), 3).weights, people
+                    scores[kept].astype(float), positive[kept], taken(groups[kept], kept.sum(), 3).weights, people
                 )
             )
             for kept, people in ((first, n), (second, n + (adjacency == "add-remove")))
@@ -96,21 +96,13 @@ def test_no_person_moves_the_ranks_farther_than_proven(adjacency, rng):
 
 def test_the_rank_sums_are_those_of_all_pairs(rng):
     scores, positive = rng.integers(6, size=40).astype(float), rng.random(40) < 0.4
-    weights = counted(rng.integers(15, size=40), 40, 40).weights
+    weights = taken(rng.integers(15, size=40), 40, 40).weights
     signs = 0.5 * np.sign(scores[:, None] - scores[None, :])
     lead = np.where(positive, signs @ (weights * ~positive), -signs @ (weights * positive))
     ranks, squares = rank_sums(scores, positive, weights, 15)
     assert ranks == pytest.approx((weights * lead)[positive].sum() / 15)
     assert -ranks == pytest.approx(-(weights * lead)[~positive].sum() / 15)
     assert squares == pytest.approx((weights * lead**2).sum() / 16**2)
-
-
-@pytest.mark.parametrize("sizes", [[1, 2, 3, 7], [65_536, 1]])
-def test_a_persons_rows_weigh_one_exactly(sizes):
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    weights = counted(groups, len(groups), 65_536).weights
-    assert np.bincount(groups, weights).tolist() == [1.0] * len(sizes)
-    assert (weights * 2.0**20 % 1 == 0).all()
 
 
 def test_what_is_released_is_what_was_priced(rng):

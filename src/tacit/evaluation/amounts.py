@@ -8,8 +8,8 @@ import numpy as np
 
 from tacit.evaluation.inversion import interval
 from tacit.evaluation.judged import WORST
+from tacit.evaluation.ratios import ratio
 from tacit.evaluation.scores import Score
-from tacit.evaluation.shares import ratio
 from tacit.evaluation.summary import Summary
 from tacit.types import Array
 

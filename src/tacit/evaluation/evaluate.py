@@ -12,9 +12,9 @@ from tacit.checks import check, check_range, check_real
 from tacit.data.canonical import column
 from tacit.estimators.base import budget_of, source_from
 from tacit.estimators.regression import PrivateRegressor
-from tacit.evaluation import amounts, shares
+from tacit.evaluation import amounts, ratios
 from tacit.evaluation.asked import asked, layout_of
-from tacit.evaluation.judged import Judged, counted, judged_labels, judged_numbers, kind_of
+from tacit.evaluation.judged import Judged, judged_labels, judged_numbers, kind_of, taken
 from tacit.evaluation.scores import Evaluation, Score
 from tacit.evaluation.summary import Summary, calibrate_summary, check_rows
 from tacit.ledger import Ledger
@@ -22,9 +22,9 @@ from tacit.training import Prepared, state, train
 from tacit.types import Adjacency
 
 _SCORES: dict[str, Callable[[Summary, float], Score]] = {
-    "accuracy": shares.accuracy, "balanced_accuracy": shares.balanced_accuracy, "recall": shares.recall,
-    "precision": shares.precision, "auc": shares.auc, "log_loss": amounts.log_loss,
-    "calibration": shares.calibration, "confusion": shares.confusion, "rmse": amounts.rmse,
+    "accuracy": ratios.accuracy, "balanced_accuracy": ratios.balanced_accuracy, "recall": ratios.recall,
+    "precision": ratios.precision, "auc": ratios.auc, "log_loss": amounts.log_loss,
+    "calibration": ratios.calibration, "confusion": ratios.confusion, "rmse": amounts.rmse,
     "r2": amounts.r2,
 }  # fmt: skip
 ALONE = "the model predicts each row from that row and public facts alone"
@@ -65,7 +65,7 @@ def evaluate(
     names = asked(metrics, kind)
     y = _one_column(y)
     check_rows(len(y))
-    given = counted(groups, len(y), rows_per_person)
+    given = taken(groups, len(y), rows_per_person)
     budget, source = budget_of(epsilon, delta, adjacency, given.people, ledger), source_from(random_state)
     words, low, high = ALONE, 0.0, 1.0
     if kind.classes is None:

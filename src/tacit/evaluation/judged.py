@@ -20,10 +20,6 @@ from tacit.types import Array
 
 WORST = -math.log(0.01)
 """The largest log loss that counts: that of a probability of one percent."""
-UNITS = 2.0**20
-"""Weights of rows are multiples of one over this, so that sums of them are exact."""
-MOST = 2**16
-"""Rows of one person: beyond, those weights would be too coarse."""
 _UNKNOWN = "A label in y is not among the model's classes. Drop those records, or fit a model that knows the label."
 
 
@@ -39,8 +35,8 @@ def kind_of(model: Any) -> Kind:
     return Kind(len(classes), ranked=ranked, likely=likely)
 
 
-class Counted(NamedTuple):
-    """Which rows of a table count, the weight of each, and how many people they are of, each of weight one."""
+class Taken(NamedTuple):
+    """Which rows of a table count, the weight of each, how many people they are of, and the most rows of one."""
 
     rows: Any
     weights: Array
@@ -48,18 +44,13 @@ class Counted(NamedTuple):
     most: int | None
 
 
-def counted(groups: Any, rows: int, rows_per_person: Any) -> Counted:
-    """Every row for itself, or people: rows of one weigh the same but for a millionth, and one together, exactly."""
+def taken(groups: Any, rows: int, rows_per_person: Any) -> Taken:
+    """Every row for itself, or people: the rows of one weigh the same, and at most one together."""
     if groups is None:
         check(rows_per_person is None, "rows_per_person is about people: name them with groups=, or leave it out.")
-        return Counted(slice(None), np.ones(rows), rows, None)
+        return Taken(slice(None), np.ones(rows), rows, None)
     people = people_of(groups, rows, rows_per_person)
-    check(people.most <= MOST, f"Expected rows_per_person={people.most} of at most {MOST:,}.")
-    sizes = people.sizes
-    base = np.floor(UNITS / sizes)
-    weights = np.repeat(base, sizes)
-    weights[people.starts] = UNITS - base * (sizes - 1)
-    return Counted(people.rows, weights / UNITS, people.count, people.most)
+    return Taken(people.rows, people.shares, people.count, people.most)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,7 +157,7 @@ def codes_of(labels: Any, classes: Any, sentence: str = _UNKNOWN) -> NDArray[np.
     return np.asarray(places, dtype=np.intp)
 
 
-def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Counted) -> JudgedLabels:
+def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Taken) -> JudgedLabels:
     """Ask the model about all rows; keep those that count."""
     truth = codes_of(y, model.classes_)
     said = _said(model.predict(X), (len(y),), None)
@@ -187,7 +178,7 @@ def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Counted) 
     )
 
 
-def judged_numbers(model: Any, X: Any, y: Any, bounds: tuple[float, float], given: Counted) -> JudgedNumbers:
+def judged_numbers(model: Any, X: Any, y: Any, bounds: tuple[float, float], given: Taken) -> JudgedNumbers:
     """Ask the model about all rows; keep those that count. Targets and predictions are cut to the range."""
     low, high = bounds
     middle, width = 0.5 * low + 0.5 * high, high - low

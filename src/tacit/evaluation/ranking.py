@@ -1,7 +1,7 @@
 r"""How well scores rank the positives above the negatives: two numbers from which the area under the curve follows.
 
-Rows have weights; a person's add up to one. With ``v = (weight of the others below - weight above)/2``, where the
-others of a positive row are the negative ones, and of a negative row, with the opposite sign, the positive ones,
+Rows have weights; a person's add up to one at most. With ``v = (weight of the others below - weight above)/2``, where
+the others of a positive row are the negative ones, and of a negative row, with the opposite sign, the positive ones,
 
 * ``D = sum over positive rows of weight v / n = (AUC - 1/2) n1 n0 / n``, ties counted as halves;
 * ``Q = sum over all rows of weight v^2 / (n + 1)^2``, from which the sampling variance of D follows: it is
@@ -27,7 +27,7 @@ PLUS = 1
 
 
 def rank_sums(scores: Array, positive: NDArray[np.bool_], weights: Array, people: int) -> tuple[float, float]:
-    """D and Q; weights are multiples of 2**-20, so all masses are exact, and the last sums are rounded once."""
+    """D and Q; weights are multiples of 2**-24, so all masses are exact, and the last sums are rounded once."""
     levels, places = np.unique(scores, return_inverse=True)
     ones, zeros = (_masses(places, np.where(chosen, weights, 0.0), len(levels)) for chosen in (positive, ~positive))
     of_ones, of_zeros = _lead(zeros), -_lead(ones)

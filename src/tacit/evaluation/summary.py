@@ -3,8 +3,8 @@ r"""What an evaluation releases: one vector of sums over people, by one Gaussian
 A part is a table, in which each row of a record falls into one cell, or a number in a known range. Each is multiplied
 by a public weight, the larger the more precisely it is wanted. One person moves part k by at most ``r_k`` when replaced
 and ``a_k`` when added or removed, so all together by ``sqrt(sum (w_k r_k)^2)`` and ``sqrt(sum (w_k a_k)^2)``. A
-person's rows weigh 1 together: a mean of rows moves no more than a row. The proof is on the docs' page "Scores of a
-model".
+person's rows weigh at most 1 together: a mean of rows moves no more than a row. The proof is on the docs' page "Scores
+of a model".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.privacy.events import Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Array, Budget, Solution
 
-MOST_ROWS = 2**30
+MOST_ROWS = 2**28
 ROUNDING = 2.0**-19
 """How far rounding moves the difference of two neighbours' sums, in each coordinate, with at most MOST_ROWS rows."""
 

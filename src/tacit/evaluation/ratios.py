@@ -68,15 +68,18 @@ def balanced_accuracy(summary: Summary, quantile: float) -> Score:
     """The mean of all classes' recalls; the ends are put together from those of the recalls.
 
     The distances from the estimates to the ends add up as independent errors do: the method of variance estimates
-    recovery (Zou & Donner 2008). They are independent: no record is in two classes, and counts keep their own noise.
+    recovery (Zou & Donner 2008). They are independent: no record is in two classes, and counts keep their own noise. A
+    recall of which nothing is known may be 0 or 1.
     """
     cells = summary.cells("recalls" if summary.has("recalls") else "confusion", apart=True)
     rows, met = _by_class(summary, len(cells.counts))
     parts = [share(cells, [row[k]], np.delete(row, k), quantile) for row, k in zip(rows, met, strict=True)]
     value, low, high = (np.array([getattr(part, name) for part in parts]) for name in ("value", "low", "high"))
-    middle = float(value.mean())
-    down, up = (float(np.linalg.norm(end - value)) / len(rows) for end in (low, high))
-    return Score(middle, max(middle - down, 0.0), min(middle + up, 1.0))
+    lost = (low <= 0) & (high >= 1)
+    known = float(value[~lost].sum())
+    down, up = (float(np.linalg.norm((end - value)[~lost])) for end in (low, high))
+    least, most = (known - down) / len(rows), (known + up + lost.sum()) / len(rows)
+    return Score(float(value.mean()), max(least, 0.0), min(most, 1.0))
 
 
 def _by_class(summary: Summary, cells: int) -> tuple[NDArray[np.intp], list[int]]:
@@ -105,17 +108,19 @@ def auc(summary: Summary, quantile: float) -> Score:
     """The chance that a record of the second class has a larger score than one of the first, ties counted as halves.
 
     With b = n1 n0 / n the gap is ``D - (theta - 1/2) b``; the gradient of b by the counts of both classes is the square
-    of the other's share. The sampling variance of D about its line is ``Q - (auc - 1/2)^2 b``, and never above
-    ``b max(n1, n0)/n theta (1 - theta)`` (Birnbaum & Klose 1957).
+    of the other's share, and the square of normal noise varies by twice its mean squared. The sampling variance of D
+    about its line is ``Q - (auc - 1/2)^2 b``, and never above ``b max(n1, n0)/n theta (1 - theta)`` (Birnbaum & Klose
+    1957).
     """
     ranks, squares = summary.amount("ranks"), summary.amount("ranks_squared")
     cells = summary.cells("classes" if summary.has("classes") else "confusion")
     second = np.where(np.arange(len(cells.counts)) < len(cells.counts) // 2, 0.0, 1.0)
     one, total = float(cells.counts @ second), max(float(cells.counts.sum()), 1.0)
-    below = (one * (total - one) - cells.noise(second, 1 - second)) / total  # without what the noise adds on average
+    square = -cells.noise(second, 1 - second) / total  # what b lacks on average: the square of the noise in n1, over n
+    below = one * (total - one) / total + square
     part = min(max(one / total, 0.0), 1.0)
     gradient = second * (1 - part) ** 2 + (1 - second) * part**2
-    counted = cells.noise(gradient, gradient)
+    counted = cells.noise(gradient, gradient) + 2 * square**2
     point = min(max(0.5 + ranks.value / below, 0.0), 1.0) if below > 0 else 0.5
     spread = squares.value * ((total + PLUS) / total) ** 2 - (point - 0.5) ** 2 * max(below, 0.0)
 
