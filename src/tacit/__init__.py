@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tacit.estimators.additive import *  # noqa: F403
     from tacit.estimators.classification import *  # noqa: F403
     from tacit.estimators.regression import *  # noqa: F403
+    from tacit.evaluation import evaluate as evaluate
     from tacit.files import load as load
     from tacit.files import save as save
     from tacit.ledger import Ledger as Ledger
@@ -47,6 +48,7 @@ _PLACES = {
     "RefutedWarning": "tacit.training",
     "Schema": "tacit.schema",
     "Statement": "tacit.privacy.desk",
+    "evaluate": "tacit.evaluation",
     "load": "tacit.files",
     "save": "tacit.files",
     "spent": "tacit.privacy.guarantee",

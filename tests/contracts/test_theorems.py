@@ -10,6 +10,8 @@ import pytest
 from instances import MAIN_LOSSES, outputs_of
 
 from tacit import PrivacyError
+from tacit.evaluation.asked import Kind, layout_of
+from tacit.evaluation.summary import calibrate_summary
 from tacit.linear.losses import Logistic
 from tacit.mechanisms import (
     METHODS,
@@ -64,6 +66,8 @@ def brief(mechanism):
 
 COUNTS = calibrate_counts(Tables((4, 9), (1.0, 0.5)), Budget(1.0, 1e-5), 0.1)
 """Counts that were released before something was trained."""
+SCORES = calibrate_summary(layout_of(("accuracy",), Kind(2), "replace-one"), Budget(1.0, 1e-5), ())
+"""Scores of a model."""
 
 
 def stated(method, adjacency, calibration, loss, spent=()):
@@ -90,7 +94,10 @@ def every_guarantee():
     alone = [guarantee for case in cases for guarantee in stated(*case, first.get(case[0], Logistic()))]
     later = [guarantee for case in cases for guarantee in stated(*case, first.get(case[0], Logistic()), COUNTS.events)]
     counts = [state(COUNTS, 300, Budget(1.0, 1e-5, way), method="counts", seeded=True).guarantee for way in ADJACENCIES]
-    return [*alone, *later, *counts]
+    scores = [
+        state(SCORES, 300, Budget(1.0, 1e-5, way), method="evaluation", seeded=True).guarantee for way in ADJACENCIES
+    ]
+    return [*alone, *later, *counts, *scores]
 
 
 def objection(guarantee, theorem=None):
@@ -123,7 +130,7 @@ def test_no_other_theorem_can_be_cited_for_a_method_by_name():
 
 
 def test_the_names_in_the_rows_are_those_of_methods():
-    known = {*METHODS, *PUBLISHED, *NETWORKS, "counts"}
+    known = {*METHODS, *PUBLISHED, *NETWORKS, "counts", "evaluation"}
     known |= {type(entry.mechanism).__name__ for entry in (METHODS | PUBLISHED).values()}
     named = {name for row in THEOREMS.values() for name in (*row.methods, *row.published)}
     assert named == known

@@ -22,6 +22,7 @@ COMMANDS = {
     ),
     "fit": ("tacit.cli.fit:arguments", "Train a private model on a CSV or Parquet table."),
     "predict": ("tacit.cli.predict:arguments", "Predict the rows of a table with a model file."),
+    "evaluate": ("tacit.cli.evaluate:arguments", "Score a model on a private table: what it costs, and intervals."),
     "verify": (
         "tacit.cli.verify:arguments",
         "Recompute the guarantee of a model or network file, or of one alone.",

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     kept = list(dict.fromkeys(options.keep or ()))
     with progress(options.progress) as say:
         say(f"Reading {options.data}")
-        table, rows = _rows(options.data, model, schema, kept)
+        table, rows = rows_of(options.data, model, schema, kept)
         say(f"Predicting {len(next(iter(table.values()))):,} records")
         unknown = [name for name in kept if name not in table]
         check(not unknown, f"The table lacks the columns {unknown} of --keep.")
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(path: str, model: Any, schema: Schema | None, kept: list[str]) -> tuple[tables.Table, Any]:
+def rows_of(path: str, model: Any, schema: Schema | None, kept: list[str]) -> tuple[tables.Table, Any]:
     """The table with the columns that the model needs, and its rows as the model takes them."""
     if schema is not None:
         table = tables.read_table(path, [*schema.names, *kept])

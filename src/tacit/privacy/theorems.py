@@ -33,7 +33,7 @@ COUNTED = ("objective", "statistics", "gradient", "adaptive", "newton", "whitene
 PEOPLE: tuple[str, ...] = (
     "none", "gaussian-output", "sphere-output", "descent-output", "permutation-output", "objective", "objective-pure",
     "statistics", "gradient", "newton", "adaptive", "whitened", "sampled-gradient", "subset-gradient",
-    "disjoint-gradient", "svrg", "individual", "counts",
+    "disjoint-gradient", "svrg", "individual", "counts", "evaluation",
 )  # fmt: skip
 """Theorems about sums over records that also hold where a record is a person with several rows, or a row with a weight:
 docs page "People and weights"."""
@@ -222,6 +222,15 @@ THEOREMS: dict[str, Theorem] = {
         "additive",
         ((ONCE,),),
         ("counts",),
+    ),
+    "evaluation": Theorem(
+        "Sums over people of what a model's predictions say about them, each in a known range and times a public "
+        "weight, are released once by a Gaussian mechanism; how far one person moves them is proven on the page.",
+        "Dong, Roth & Su 2022; our sensitivity on the page",
+        "proven",
+        "evaluation",
+        ((ONCE,),),
+        ("evaluation",),
     ),
     "pidp-sgd": Theorem(
         "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "

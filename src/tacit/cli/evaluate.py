@@ -1,0 +1,97 @@
+"""``tacit evaluate``: a model file and a private table give scores with intervals, for a price."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tacit import files
+from tacit.checks import check
+from tacit.cli.console import add_progress_option, check_place, print_table, progress
+from tacit.cli.predict import rows_of
+from tacit.data import tables
+from tacit.evaluation import evaluate
+from tacit.schema import Schema, Target
+from tacit.types import ADJACENCIES
+
+_SEEDED = (
+    "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. Use it for experiments on "
+    "public data only; never release such scores."
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.epilog = (
+        "Intervals cover sampling and noise. They tell about new records only if the model was not trained on these."
+    )
+    add_progress_option(parser)
+    parser.add_argument("model", metavar="MODEL.json")
+    parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
+    parser.add_argument("--epsilon", type=float, required=True, help="what the scores may cost")
+    parser.add_argument("--delta", type=float, help="default: n**-1.5, or the ledger's")
+    parser.add_argument("--metrics", metavar="A,B", help="names of scores; default: a usual choice")
+    parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")
+    parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
+    parser.add_argument(
+        "--target", help="the column that is predicted; taken from the model's schema when it names one"
+    )
+    parser.add_argument(
+        "--target-bounds", type=float, nargs=2, metavar=("LOWER", "UPPER"), help="the range of the target, declared"
+    )
+    parser.add_argument(
+        "--groups", metavar="COLUMN", help="names the person of each row: all rows of one are protected"
+    )
+    parser.add_argument("--rows-per-person", type=int, help="with --groups: the most rows of one that count, declared")
+    parser.add_argument("--ledger", metavar="LEDGER", help="charge this ledger")
+    parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
+    parser.add_argument("--out", metavar="SCORES.json", help="also write the scores and their guarantee")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask, charge, and print every score with its interval."""
+    if options.out:
+        check_place(options.out)
+    model, schema = files.load(options.model)
+    name = _target_name(options, schema)
+    if options.seed is not None:
+        print(_SEEDED, file=sys.stderr)
+    with progress(options.progress) as say:
+        say(f"Reading {options.data}")
+        beside = [name] if options.groups is None else [name, options.groups]
+        table, rows = rows_of(options.data, model, schema, beside)
+        absent = [column for column in beside if column not in table]
+        check(not absent, f"The table has no columns {absent}.")
+        say("Predicting")
+        found = evaluate(
+            model, rows, _truth(model, schema, name, table), epsilon=options.epsilon, delta=options.delta,
+            metrics=None if options.metrics is None else [part.strip() for part in options.metrics.split(",")],
+            level=options.level, adjacency=options.adjacency, bounds=options.target_bounds,
+            groups=None if options.groups is None else list(table[options.groups]),
+            rows_per_person=options.rows_per_person, ledger=options.ledger, random_state=options.seed,
+        )  # fmt: skip
+    print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
+    print(f"\nIntervals at level {found.level:g} cover sampling and noise.\n\n{found.guarantee_}")
+    if options.out:
+        Path(options.out).write_text(json.dumps(found.to_dict(), indent=2, ensure_ascii=False), encoding="utf-8")
+        print(f"\nWrote {options.out}.")
+    for note in found.guarantee_.notes:
+        print(f"NOTE: {note}", file=sys.stderr)
+    return 0
+
+
+def _target_name(options: argparse.Namespace, schema: Schema | None) -> str:
+    own = None if schema is None or schema.target is None else schema.target.name
+    check(options.target or own, "Name the column that is predicted with --target: the model file does not.")
+    return str(options.target or own)
+
+
+def _truth(model: Any, schema: Schema | None, name: str, table: tables.Table) -> Any:
+    """The target's column: labels as the model knows them, or numbers."""
+    if not hasattr(model, "classes_"):
+        return tables.numbers(table, [name])[:, 0]
+    return Target(name, tuple(model.classes_.tolist())).read(table, () if schema is None else schema.missing)

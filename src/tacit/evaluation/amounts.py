@@ -1,0 +1,87 @@
+"""Scores that are means of bounded losses, and R^2: each by inverting a test on released sums."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tacit.evaluation.inversion import interval
+from tacit.evaluation.judged import WORST
+from tacit.evaluation.ratios import ratio
+from tacit.evaluation.scores import Score
+from tacit.evaluation.summary import Summary
+from tacit.types import Array
+
+
+def mean(summary: Summary, name: str, quantile: float) -> Score:
+    """The mean of numbers t in [0, 1], from the sums of ``t - 1/2`` and of its square.
+
+    Their variance is never above theta (1 - theta) where theta is their mean.
+    """
+    total, squares, count = summary.amount(name), summary.amount(f"{name}_squared"), summary.count
+    number = count.value
+    spread = squares.value / number - (total.value**2 - total.deviation**2) / number**2
+
+    def gap(theta: Array) -> Array:
+        return total.value - (theta - 0.5) * number
+
+    def variance(theta: Array) -> Array:
+        noise = total.deviation**2 + (theta - 0.5) ** 2 * count.deviation**2
+        return np.asarray(noise + number * np.clip(spread, 0.0, theta * (1 - theta)))
+
+    return ratio(total.value + 0.5 * number, number, gap, variance, quantile)
+
+
+def log_loss(summary: Summary, quantile: float) -> Score:
+    """The mean of minus the logarithm of the true class's probability, at most that of one percent."""
+    return mean(summary, "loss", quantile).times(WORST)
+
+
+def rmse(summary: Summary, quantile: float) -> Score:
+    """The root of the mean squared error, of targets and predictions cut to a range, in units of its width."""
+    found = mean(summary, "error", quantile)
+    return Score(*(math.sqrt(float(part)) for part in (found.value, found.low, found.high)))
+
+
+def r2(summary: Summary, quantile: float) -> Score:
+    """One less the mean squared error over the variance of the target.
+
+    With ``u = 1 / (1 + variance/error)`` in [0, 1] the gap is ``u sum (y - m)^2 - (1 - u) sum e^2``, linear in both
+    sums; R^2 is ``1 - u/(1 - u)``, and minus infinity where the target's variance may be nothing.
+    """
+    count, y, second = summary.count, summary.amount("y"), summary.amount("y2")
+    number, error = count.value, summary.amount("error")
+    middle = y.value / number
+    errors = error.value + 0.5 * number
+    squares = second.value + 0.125 * number - (y.value**2 - y.deviation**2) / number
+    moments = _central(summary, number, middle, errors)
+
+    def gap(u: Array) -> Array:
+        return u * squares - (1 - u) * errors
+
+    def variance(u: Array) -> Array:
+        counted = u * (0.125 + middle**2) - 0.5 * (1 - u)
+        noise = u**2 * (second.deviation**2 + 4 * middle**2 * y.deviation**2) + (1 - u) ** 2 * error.deviation**2
+        sampling = u**2 * moments[0] - 2 * u * (1 - u) * moments[1] + (1 - u) ** 2 * moments[2]
+        return np.asarray(noise + counted**2 * count.deviation**2 + np.maximum(sampling, 0.0))
+
+    above, below = max(errors, 0.0), max(squares, 0.0)
+    point = above / (above + below) if above + below > 0 else 0.5
+    low, high = interval(gap, variance, quantile, point, (0.0, 1.0))
+    return Score(*(_of_part(part) for part in (min(max(point, low), high), high, low)))
+
+
+def _central(summary: Summary, number: float, middle: float, errors: float) -> tuple[float, float, float]:
+    """Sums over records of (y - m)^4, of (y - m)^2 e^2 and of e^4."""
+    second, third, fourth, crossed, both = (
+        summary.amount(name).value for name in ("y2", "y3", "y4", "y_error", "y2_error")
+    )
+    squares = second + 0.125 * number
+    quartic = fourth - 4 * middle * third + 6 * middle**2 * squares - 3 * middle**4 * number
+    mixed = both - 2 * middle * crossed + middle**2 * errors
+    return quartic, mixed, summary.amount("error_squared").value + errors - 0.25 * number
+
+
+def _of_part(u: float) -> float:
+    return 1.0 - u / (1.0 - u) if u < 1 else -math.inf

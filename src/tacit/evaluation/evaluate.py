@@ -1,0 +1,110 @@
+"""How good a model is: all scores that are asked for, by one release, each with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from tacit.checks import check, check_range, check_real
+from tacit.data.canonical import column
+from tacit.estimators.base import budget_of, source_from
+from tacit.estimators.regression import PrivateRegressor
+from tacit.evaluation import amounts, ratios
+from tacit.evaluation.asked import asked, layout_of
+from tacit.evaluation.judged import Judged, judged_labels, judged_numbers, kind_of, taken
+from tacit.evaluation.scores import Evaluation, Score
+from tacit.evaluation.summary import Summary, calibrate_summary, check_rows
+from tacit.ledger import Ledger
+from tacit.training import Prepared, state, train
+from tacit.types import Adjacency
+
+_SCORES: dict[str, Callable[[Summary, float], Score]] = {
+    "accuracy": ratios.accuracy, "balanced_accuracy": ratios.balanced_accuracy, "recall": ratios.recall,
+    "precision": ratios.precision, "auc": ratios.auc, "log_loss": amounts.log_loss,
+    "calibration": ratios.calibration, "confusion": ratios.confusion, "rmse": amounts.rmse,
+    "r2": amounts.r2,
+}  # fmt: skip
+ALONE = "the model predicts each row from that row and public facts alone"
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    metrics: Any = None,
+    level: float = 0.95,
+    adjacency: Adjacency = "replace-one",
+    bounds: tuple[float, float] | None = None,
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+) -> Evaluation:
+    """Score a fitted model on private records: one release for all scores, each with an interval.
+
+    ``metrics``: names among 'accuracy', 'balanced_accuracy', 'recall', 'precision', 'auc', 'log_loss', 'calibration'
+    and 'confusion' for classes, 'rmse' and 'r2' for numbers; None: a usual choice. The second of two classes is the
+    positive one. ``level``: of the intervals, which cover the model's expected score on the population that the records
+    were drawn from: sampling and noise together. They have that meaning only for records that the model was not trained
+    on. ``bounds``: the declared range of targets that are numbers; None: the one that a model of Tacit was made with.
+    ``groups``, ``rows_per_person``: whose row each row is, and the most that count; scores are then means over people.
+    ``epsilon``, ``delta``, ``adjacency``, ``ledger`` and ``random_state`` as for estimators; records that a model was
+    trained on too are charged twice: both releases add up.
+
+    Edges: everything that can be wrong is refused before anything is spent. Where a denominator is lost in noise the
+    interval is the whole range.
+    """
+    check(0 < check_real("level", level) < 1, f"Expected level={level} to be between 0 and 1, as in 0.95.")
+    kind = kind_of(model)
+    names = asked(metrics, kind)
+    y = _one_column(y)
+    check_rows(len(y))
+    given = taken(groups, len(y), rows_per_person)
+    budget, source = budget_of(epsilon, delta, adjacency, given.people, ledger), source_from(random_state)
+    words, low, high = ALONE, 0.0, 1.0
+    if kind.classes is None:
+        low, high = _range(model, bounds)
+        words += f"; targets and predictions were clipped to [{low:g}, {high:g}]"
+        problem: Judged = judged_numbers(model, X, y, (low, high), given)
+    else:
+        check(bounds is None, "bounds= is the range of targets that are numbers; this model predicts classes.")
+        problem = judged_labels(model, X, y, set(names), given)
+    plan = calibrate_summary(layout_of(names, kind, adjacency), budget, (words,))
+    prepared = state(plan, given.people, budget, method="evaluation", seeded=source.seeded, rows_per_person=given.most)
+    solution = train(prepared, problem, source, _nothing, ledger=ledger)
+    summary = Summary(plan, solution.weights, given.people if adjacency == "replace-one" else None)
+    quantile = float(ndtri(0.5 + 0.5 * level))
+    scores = {name: _SCORES[name](summary, quantile) for name in names}
+    if "rmse" in scores:
+        scores["rmse"] = scores["rmse"].times(high - low)
+    classes = None if kind.classes is None else tuple(np.asarray(model.classes_).tolist())
+    return Evaluation(scores, float(level), prepared.guarantee, classes)
+
+
+def _one_column(y: Any) -> Any:
+    """Labels or numbers, one a row."""
+    found = np.asarray(column(y))
+    found = found.ravel() if found.ndim == 2 and found.shape[1] == 1 else found
+    check(found.ndim == 1, "Expected y to hold one label or number for each row.")
+    return found
+
+
+def _range(model: Any, bounds: Any) -> tuple[float, float]:
+    """The declared range of the targets: given here, or when the model was made."""
+    if bounds is None and isinstance(model, PrivateRegressor):
+        return model._range()
+    check(bounds is not None, "Declare the range of the targets: bounds=(lower, upper), public numbers, not from y.")
+    pair = np.asarray(bounds, dtype=np.float64).ravel()
+    check(pair.size == 2 and pair[0] < pair[-1], "Expected bounds=(lower, upper), two numbers with lower < upper.")
+    check_range(f"bounds=({pair[0]:g}, {pair[1]:g})", float(pair[0]), float(pair[1]))
+    return float(pair[0]), float(pair[1])
+
+
+def _nothing(prepared: Prepared) -> None:
+    """The guarantee is handed over with the scores; a ledger has it before they exist."""

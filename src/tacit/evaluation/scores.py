@@ -1,0 +1,94 @@
+"""What an evaluation gives: each score with its interval, and the guarantee of all of them together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.privacy.guarantee import Guarantee
+from tacit.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A score and the ends of its interval: numbers, or for a confusion matrix and a calibration curve arrays."""
+
+    value: float | Array
+    low: float | Array
+    high: float | Array
+
+    @classmethod
+    def stacked(cls, scores: list[Score], shape: tuple[int, ...]) -> Score:
+        """Many scores as one, in arrays of this shape."""
+        columns = ([getattr(score, name) for score in scores] for name in ("value", "low", "high"))
+        return cls(*(np.reshape(np.asarray(column, dtype=np.float64), shape) for column in columns))
+
+    def times(self, unit: float) -> Score:
+        """In units of its own."""
+        return Score(self.value * unit, self.low * unit, self.high * unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; an end that is infinite is None."""
+        return {name: _plain(getattr(self, name)) for name in ("value", "low", "high")}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Scores by name, each with an interval at ``level``; all are one release, whose price is ``guarantee_``.
+
+    ``classes`` are the model's, in the order of a confusion matrix (rows are the truth, columns the predictions; the
+    cells are shares of all records); None for numbers. A calibration curve has one cell for each tenth of the
+    predicted probability: the share of the second class among the records in it.
+    """
+
+    scores: Mapping[str, Score]
+    level: float
+    guarantee_: Guarantee
+    classes: tuple[Any, ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, with the guarantee."""
+        return {
+            "level": self.level,
+            "classes": None if self.classes is None else list(self.classes),
+            "scores": {name: score.to_dict() for name, score in self.scores.items()},
+            "guarantee": self.guarantee_.to_dict(),
+        }
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Name, value and both ends as text: one line a number."""
+        return [(name, f"{value:.4g}", f"{low:.4g}", f"{high:.4g}") for name, value, low, high in self._lines()]
+
+    def _lines(self) -> Iterator[tuple[str, float, float, float]]:
+        for name, score in self.scores.items():
+            columns = (np.ravel(part).tolist() for part in (score.value, score.low, score.high))
+            labels = [name] if np.ndim(score.value) == 0 else self._labels(name)
+            yield from zip(labels, *columns, strict=True)
+
+    def _labels(self, name: str) -> list[str]:
+        if name == "calibration":
+            return [f"calibration {cell / 10:.1f} to {(cell + 1) / 10:.1f}" for cell in range(10)]
+        labels = self.classes or ()
+        return [f"{name} {truth} as {predicted}" for truth in labels for predicted in labels]
+
+    def __repr__(self) -> str:
+        rows = [("score", "value", "low", "high"), *self.rows()]
+        first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = [
+            "  ".join([f"{name:<{first}}", *(f"{text:>{width}}" for text, width in zip(rest, others, strict=True))])
+            for name, *rest in rows
+        ]
+        made = self.guarantee_
+        unit = "people" if made.unit == "person" else "records"
+        price = f"epsilon={made.epsilon:g}, delta={made.delta:.3g}, {made.adjacency}, {made.records:,} {unit}"
+        return "\n".join([*lines, f"intervals at level {self.level:g}: sampling and noise; {price}"])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_plain(part) for part in value]
+    return float(value) if math.isfinite(value) else None
