@@ -1,1 +1,6 @@
-"""Looking at a table: counts, sums, means, histograms, quantiles and covariances, each charged and with an interval."""
+"""Looking at a table, for a price: numbers with intervals, and what nobody knows beforehand."""
+
+from tacit.statistics.result import Statistic
+from tacit.statistics.totals import count, histogram, mean, sum  # noqa: A004
+
+__all__ = ["Statistic", "count", "histogram", "mean", "sum"]
