@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.data.cells import Value, codes_of, exact, numbers
+from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Number
 from tacit.schema.columns import check_bounds
 from tacit.statistics.parts import Codes
@@ -24,10 +25,22 @@ _NO_BOUNDS = (
 
 @dataclass(frozen=True)
 class Bounds:
-    """Public bounds of a column; numbers between them are scaled to [-1, 1]."""
+    """Public bounds of a column, or bounds that were paid for: then with their guarantee. ``lower, upper = bounds``.
+
+    Numbers between them are scaled to [-1, 1].
+    """
 
     lower: float
     upper: float
+    guarantee: Guarantee | None = field(default=None, compare=False, repr=False)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.lower, self.upper))
+
+    @property
+    def guarantee_(self) -> Guarantee | None:
+        """The guarantee, under the name that models have for it."""
+        return self.guarantee
 
     @classmethod
     def of(cls, bounds: Any, what: str = "data") -> Bounds:
