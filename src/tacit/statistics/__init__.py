@@ -1,6 +1,17 @@
 """Looking at a table, for a price: numbers with intervals, and what nobody knows beforehand."""
 
+from tacit.statistics.asked_rows import Bounds
+from tacit.statistics.bounds import private_bounds
+from tacit.statistics.categories import private_categories
+from tacit.statistics.covariances import covariance
+from tacit.statistics.describe import Description, describe
+from tacit.statistics.finding import FoundSchema, private_schema
+from tacit.statistics.ranks import quantiles
 from tacit.statistics.result import Statistic
-from tacit.statistics.totals import count, histogram, mean, sum  # noqa: A004
+from tacit.statistics.scaler import PrivateScaler
+from tacit.statistics.totals import count, histogram, mean, sum
 
-__all__ = ["Statistic", "count", "histogram", "mean", "sum"]
+__all__ = [
+    "Bounds", "Description", "FoundSchema", "PrivateScaler", "Statistic", "count", "covariance", "describe",
+    "histogram", "mean", "private_bounds", "private_categories", "private_schema", "quantiles", "sum",
+]  # fmt: skip

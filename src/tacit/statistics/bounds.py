@@ -26,6 +26,10 @@ NEAR = 0.05
 """An end this near to 0, beside the other, is taken for 0: bounds are easier to read, and hardly wider."""
 FINE = 0.5
 """The weight of fine counts beside coarse ones."""
+WIDER = 0.2
+"""How far bounds are moved out, of their distance."""
+CLEAR = 2.5
+"""Deviations of its noise that a count must have to stand out."""
 _STEPS = {1: 10, 2: 12, 5: 10}
 """Fine cells between 1 and 2, 2 and 5, 5 and 10."""
 
@@ -68,7 +72,7 @@ def _places(values: Array, edges: Array) -> Codes:
 
 
 def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Bounds:
-    """Bounds that leave out no more than what is lost in the noise: a few deviations of a count at each end.
+    """Bounds that leave out no more than what is lost in the noise: a few deviations of a count at each end, or less.
 
     An end that is near 0 beside the other is 0. A column in which no cell stands out gets the one that is highest.
     """
@@ -83,16 +87,31 @@ def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Boun
     high = -_filled(fine[::-1], -points[:0:-1], (inside & (points[:-1] >= edges[last]))[::-1], rough, -high)
     near = max(NEAR * max(abs(low), abs(high)), float(edges[len(edges) // 2]))
     low, high = (0.0 if abs(end) <= near else end for end in (low, high))
-    return Bounds(low, high) if low < high else Bounds(min(low, 0.0), max(high, 1.0))
+    return _widened(low, high) if low < high else Bounds(min(low, 0.0), max(high, 1.0))
+
+
+def _widened(low: float, high: float) -> Bounds:
+    """Bounds a little further out, but not beyond 0: tails thinner than the noise lie there. In three digits."""
+    more = WIDER * (high - low)
+    low = min(low, 0.0) if 0 <= low <= more else low - more
+    high = max(high, 0.0) if -more <= high <= 0 else high + more
+    return Bounds(float(f"{low:.3g}"), float(f"{high:.3g}"))
 
 
 def _filled(counts: Array, starts: Array, inside: Any, deviation: float, otherwise: float) -> float:
-    """Where the cells of the outermost coarse one begin to be filled: before, all together are lost in the noise."""
+    """Where the cells of the outermost coarse one begin to be filled: before, all together are lost in the noise.
+
+    Where none of them stands out by itself, half of what they seem to hold together is left out.
+    """
     places = np.flatnonzero(inside)
+    if not len(places):
+        return otherwise
     heaped = np.cumsum(counts[places])
-    empty = heaped <= 2.5 * deviation * np.sqrt(np.arange(1, len(places) + 1))
-    skipped = int(np.argmin(empty)) if not empty.all() else 0
-    return float(starts[places[skipped]]) if len(places) else otherwise
+    filled = heaped > CLEAR * deviation * np.sqrt(np.arange(1, len(places) + 1))
+    if filled.any():
+        return float(starts[places[int(np.argmax(filled))]])
+    short = np.flatnonzero(heaped < heaped.max() / 2)
+    return float(starts[places[min(int(short[-1]) + 1, len(places) - 1) if len(short) else 0]])
 
 
 def private_bounds(
@@ -120,4 +139,5 @@ def private_bounds(
 
     found = answer(request, unit, "bounds", [(Asked(parts), 1.0, added)])
     released = found.stages[0]
-    return replace(bounds_from(*released.numbers, released.deviations), guarantee=found.guarantee)
+    (coarse, fine), deviations = released.numbers, released.deviations
+    return replace(bounds_from(coarse, fine, deviations), guarantee=found.guarantee)

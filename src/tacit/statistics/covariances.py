@@ -83,5 +83,7 @@ def covariance(
     low = np.where(diagonal, np.maximum(value - reach, 0.0), value - reach)
     whole = value, low, value + reach
     value, low, high = whole if labels else tuple(part[0] for part in whole)
-    names = tuple((*((group,) if labels else ()), i, j) for group in labels or ("",) for i, j in np.ndindex(columns, columns))
+    names = tuple(
+        (*((group,) if labels else ()), i, j) for group in labels or ("",) for i, j in np.ndindex(columns, columns)
+    )
     return Statistic("covariance", value, (low, high), level, found.guarantee, names)

@@ -156,7 +156,9 @@ class Columns:
             else:
                 values = tuple(next(shown))
                 if name == wanted:
-                    check(goal or len(values) >= 2, f"Fewer than two classes of {name!r} stood out. Declare its classes.")
+                    check(
+                        goal or len(values) >= 2, f"Fewer than two classes of {name!r} stood out. Declare its classes."
+                    )
                     goal = goal or Target(name, tuple(sorted(values)))
                 elif values:
                     columns.append(Category(name, values))

@@ -41,12 +41,15 @@ class Ranks:
         """From one part of a release."""
         return cls(edges, np.append(0.0, released.cumulative(place)), released.deviations[place], count)
 
-    def at(self, share: float) -> float:
-        """The quantile: where the rising curve nearest to the counts, straight between edges, reaches its rank."""
+    def at(self, share: float, z: float = 2.0) -> float:
+        """The quantile: where the rising curve nearest to the counts, straight between edges, reaches its rank.
+
+        Never outside of its own interval.
+        """
         total = self._total
         rising = np.clip(np.asarray(isotonic_regression(self.counts).x), 0.0, total)
         rising[0], rising[-1] = 0.0, total
-        return float(np.interp(share * total, *_strictly(rising, self.edges)))
+        return float(np.clip(np.interp(share * total, *_strictly(rising, self.edges)), *self.interval(share, z)))
 
     def interval(self, share: float, z: float, sampling: bool = False) -> tuple[float, float]:
         """Edges between which the quantile lies: those at which its rank cannot be told from the count.
@@ -107,7 +110,7 @@ def quantiles(
     """Quantiles of numbers between public bounds, of all rows or of each group, with two intervals.
 
     All of them come from one release, of cumulative counts on a grid of so many even ``cells``, and none is known more
-    finely than a cell. With ``groups`` every person weighs the same. Labels are shares, after the group if there is one.
+    finely than a cell. With ``groups`` every person weighs the same. Labels are shares, after the group if any.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     z, limits, values = quantile_of(level), Bounds.of(bounds), column_numbers(data)
@@ -138,7 +141,7 @@ def quantiles(
         return shaped(pairs[:, 0], single), shaped(pairs[:, 1], single)
 
     labels = tuple((group, share) for group in parted for share in wanted) if parted else tuple(wanted)
-    points = np.array([curve.at(share) for curve in curves for share in wanted])
+    points = np.array([curve.at(share, z) for curve in curves for share in wanted])
     return Statistic(
         "quantile", shaped(points, single), ends(False), level, found.guarantee, () if single else labels, ends(True)
     )

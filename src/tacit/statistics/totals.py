@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def count(
     )  # fmt: skip
 
 
-def sum(  # noqa: A001 - the name that users look for
+def sum(
     data: Any,
     bounds: Any = None,
     *,
@@ -177,7 +178,7 @@ def histogram(
     random_state: Any = None,
     level: float = 0.95,
 ) -> Statistic:
-    """Counts of numbers in even cells between public bounds; labels are (lower, upper), after the group if there is one.
+    """Counts of numbers in even cells between public bounds; labels are (lower, upper), after the group if any.
 
     Numbers beyond the bounds are in the first and the last cell. With ``groups`` each person counts once in all.
     """
@@ -186,7 +187,7 @@ def histogram(
     unit, cells = Unit.of(len(values), groups, rows_per_person), check_count("bins", bins)
     codes, parted = group_codes(by, categories, len(values))
     edges = limits.edges(cells).tolist()
-    pairs: list[tuple[Value, ...]] = list(zip(edges[:-1], edges[1:], strict=True))
+    pairs: list[tuple[Value, ...]] = list(pairwise(edges))
     labels = tuple((group, *pair) for group in parted for pair in pairs) if parted else tuple(pairs)
     part = Part(len(labels))
 
@@ -215,9 +216,7 @@ def person_means(unit: Unit, codes: Codes | None, values: Array) -> tuple[Steps,
     groups = int(places.max(initial=0)) + 1
     owners = np.repeat(np.arange(unit.people.count), unit.people.sizes)
     kept = places >= 0
-    keys, first, inverse = np.unique(
-        owners[kept] * groups + places[kept], return_index=True, return_inverse=True
-    )
+    keys, first, inverse = np.unique(owners[kept] * groups + places[kept], return_index=True, return_inverse=True)
     rows = np.bincount(inverse)
     means = np.bincount(inverse, weights=values[kept]) / rows
     return steps[kept][first] * rows, (keys % groups).astype(np.intp), means
