@@ -11,7 +11,7 @@ from tacit.checks import check
 from tacit.cli.console import add_progress_option, check_place, print_table, progress
 from tacit.data import tables
 from tacit.schema import Schema
-from tacit.statistics.describe import HEADER, describe
+from tacit.statistics.describe import CAUTION, HEADER, describe
 from tacit.types import ADJACENCIES
 
 _SEEDED = (
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             target=options.target,
         )  # fmt: skip
     print_table(HEADER, found.rows())
-    print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise.\n\n{found.guarantee}")
+    print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {CAUTION}.\n\n{found.guarantee}")
     for place, content in ((options.out, found.to_dict()), (options.write_schema, found.schema.to_dict())):
         if place:
             Path(place).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

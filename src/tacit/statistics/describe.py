@@ -28,8 +28,9 @@ FACTS_SHARE = 0.3
 """The part of the budget's mu^2 that finds bounds and categories where no schema declares them."""
 CELLS, MOST_VALUES = 256, 20
 """Cells of a number's cumulative counts; the most values of a category that are counted, the others together."""
-PRESENT, SUM, SQUARES, RANKS = Part(1, 0.5), Part(1, 0.5, signed=True), Part(1, 0.5), Part(CELLS, 0.5, rising=True)
-NUMBER = (PRESENT, SUM, SQUARES, RANKS)
+PRESENT, BEYOND, SUM, SQUARES = Part(1, 0.5), Part(1, 0.5), Part(1, 0.5, signed=True), Part(1, 0.5)
+RANKS = Part(CELLS, 0.5, rising=True)
+NUMBER = (PRESENT, BEYOND, SUM, SQUARES, RANKS)
 ALL = Part(1, 0.5)
 Entry = dict[str, Any]
 
@@ -38,7 +39,9 @@ Entry = dict[str, Any]
 class Description:
     """What a table looks like, column by column, with intervals that cover the noise, and the guarantee of all of it.
 
-    ``columns`` has plain entries by name; an interval is a list of two. ``schema`` is what was declared or found.
+    ``columns`` has plain entries by name; an interval is a list of two. Numbers are clipped to their ``bounds`` first:
+    where a share of them lies beyond, mean and deviation are of clipped numbers. ``schema`` is what was declared or
+    found.
     """
 
     records: int | None
@@ -64,7 +67,7 @@ class Description:
 
     def rows(self) -> list[list[str]]:
         """Lines of text: name, missing share, then numbers or frequent values, each with its interval."""
-        return [[name, _percent(entry), *_words(entry)] for name, entry in self.columns.items()]
+        return [[name, _percent(entry, "missing"), *_words(entry)] for name, entry in self.columns.items()]
 
     def __repr__(self) -> str:
         rows = [list(HEADER), *self.rows()]
@@ -75,15 +78,16 @@ class Description:
         budget = f"epsilon={at_most(self.guarantee.epsilon)}, delta={at_most(self.guarantee.delta, 3)}"
         whom = "people" if self.guarantee.rows_per_person else "rows"
         count = "" if self.records is None else f"{self.records:,} {whom}; "
-        return "\n".join([f"{count}{budget}; {100 * self.level:g}% intervals cover the noise", *lines])
+        return "\n".join([f"{count}{budget}; {100 * self.level:g}% intervals cover the noise; {CAUTION}", *lines])
 
 
-HEADER = ("column", "missing", "mean", "deviation", "quartiles, or frequent values")
+CAUTION = "numbers are clipped to the bounds, and what is said of them is said of clipped ones"
+HEADER = ("column", "missing", "bounds", "beyond", "mean", "deviation", "quartiles, or frequent values")
 
 
-def _percent(entry: Entry) -> str:
-    low, high = entry["missing_interval"]
-    return f"{100 * entry['missing']:.1f}% ({100 * low:.1f} to {100 * high:.1f})"
+def _percent(entry: Entry, name: str) -> str:
+    low, high = entry[f"{name}_interval"]
+    return f"{100 * entry[name]:.1f}% ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _words(entry: Entry) -> list[str]:
@@ -93,13 +97,15 @@ def _words(entry: Entry) -> list[str]:
     if "mean" in entry:
         quartiles = zip(entry["quartiles"], entry["quartile_intervals"], strict=True)
         return [
+            "{:.4g} to {:.4g}".format(*entry["bounds"]),
+            _percent(entry, "clipped"),
             with_ends(entry["mean"], entry["mean_interval"]),
             with_ends(entry["deviation"], entry["deviation_interval"]),
             ", ".join(with_ends(value, ends) for value, ends in quartiles),
         ]
     shares = zip(entry["values"], entry["shares"], entry["share_intervals"], strict=True)
     listed = [f"{value} {100 * share:.1f}% ({100 * a:.1f} to {100 * b:.1f})" for value, share, (a, b) in shares]
-    return ["", "", ", ".join(listed[:4]) + (f", and {len(listed) - 4} more" if len(listed) > 4 else "")]
+    return ["", "", "", "", ", ".join(listed[:4]) + (f", and {len(listed) - 4} more" if len(listed) > 4 else "")]
 
 
 def describe(
@@ -168,9 +174,10 @@ def describe(
     entries: dict[str, Entry] = {}
     for column in columns:
         if isinstance(column, Number):
-            present, sums, squares, ranks = (next(reading) for _ in range(4))
+            present, beyond, sums, squares, ranks = (next(reading) for _ in NUMBER)
             entry = _missing(present[1][0], present[2], everybody, uncertain, z)
             limits = Bounds(column.lower, column.upper)
+            entry |= _clipped(present, beyond, limits, z)
             entry |= _moments(present, sums, squares, limits, z)
             entry |= _quartiles(Ranks.of(released, ranks[0], limits.edges(CELLS), None), z)
         else:
@@ -207,6 +214,7 @@ def _number_totals(values: Array, limits: Bounds, steps: Any) -> list[Array]:
     scaled = limits.scaled(np.nan_to_num(values, nan=limits.middle))
     return [
         PRESENT.total(steps, places),
+        BEYOND.total(steps, np.where((values < limits.lower) | (values > limits.upper), 0, -1)),
         SUM.total(steps, places, scaled),
         SQUARES.total(steps, places, scaled**2),
         RANKS.total(steps, limits.cells(values, CELLS)),
@@ -225,6 +233,14 @@ def _missing(present: float, deviation: float, everybody: float, uncertain: floa
     share = 1.0 - present / everybody
     reach = z * np.hypot(deviation, (1.0 - share) * uncertain) / everybody
     return {"missing": _within(share), "missing_interval": [_within(share - reach), _within(share + reach)]}
+
+
+def _clipped(present: Any, beyond: Any, limits: Bounds, z: float) -> Entry:
+    """The bounds, and the share of cells beyond them: what is said of the column is said of clipped cells."""
+    (_, rows, _), (_, outside, deviation) = present, beyond
+    share, reach = float(outside[0] / max(rows[0], 1.0)), z * deviation / max(float(rows[0]), 1.0)
+    ends = [_within(share - reach), _within(share + reach)]
+    return {"bounds": [limits.lower, limits.upper], "clipped": _within(share), "clipped_interval": ends}
 
 
 def _within(share: float) -> float:

@@ -49,7 +49,7 @@ class Ranks:
         total = self._total
         rising = np.clip(np.asarray(isotonic_regression(self.counts).x), 0.0, total)
         rising[0], rising[-1] = 0.0, total
-        return float(np.clip(np.interp(share * total, *_strictly(rising, self.edges)), *self.interval(share, z)))
+        return float(np.clip(_inverse(rising, self.edges, share * total), *self.interval(share, z)))
 
     def interval(self, share: float, z: float, sampling: bool = False) -> tuple[float, float]:
         """Edges between which the quantile lies: those at which its rank cannot be told from the count.
@@ -81,13 +81,14 @@ class Ranks:
         return self.deviation * np.asarray(np.linalg.norm(rows, axis=1))
 
 
-def _strictly(rising: Array, edges: Array) -> tuple[Array, Array]:
-    """Points of a rising curve, of equal ones the middle: what a flat stretch says is that nobody is there."""
-    heights = np.unique(rising)
-    firsts, lasts = np.searchsorted(rising, heights, side="left"), np.searchsorted(rising, heights, side="right") - 1
-    middles = 0.5 * (edges[firsts] + edges[lasts])
-    middles[0], middles[-1] = edges[lasts[0]], edges[firsts[-1]]
-    return heights, middles
+def _inverse(rising: Array, edges: Array, height: float) -> float:
+    """Where a rising curve, straight between edges, reaches a height; in the middle where it is flat there."""
+    first = int(np.searchsorted(rising, height, side="left"))
+    last = int(np.searchsorted(rising, height, side="right")) - 1
+    if first <= last:
+        return 0.5 * float(edges[first] + edges[last])
+    share = (height - rising[last]) / (rising[first] - rising[last])
+    return float(edges[last] + share * (edges[first] - edges[last]))
 
 
 def quantiles(
