@@ -34,7 +34,7 @@ COUNTED = ("objective", "statistics", "gradient", "adaptive", "newton", "whitene
 PEOPLE: tuple[str, ...] = (
     "none", "gaussian-output", "sphere-output", "descent-output", "permutation-output", "objective", "objective-pure",
     "statistics", "gradient", "newton", "adaptive", "whitened", "sampled-gradient", "subset-gradient",
-    "disjoint-gradient", "svrg", "individual", "counts",
+    "disjoint-gradient", "svrg", "individual", "counts", "sums",
 )  # fmt: skip
 """Theorems about sums over records that also hold where a record is a person with several rows, or a row with a weight:
 docs page "People and weights"."""
