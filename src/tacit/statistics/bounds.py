@@ -28,7 +28,7 @@ FINE = 0.5
 """The weight of fine counts beside coarse ones."""
 WIDER = 0.2
 """How far bounds are moved out, of their distance."""
-CLEAR = 2.5
+CLEAR = 3.0
 """Deviations of its noise that a count must have to stand out."""
 _STEPS = {1: 10, 2: 12, 5: 10}
 """Fine cells between 1 and 2, 2 and 5, 5 and 10."""

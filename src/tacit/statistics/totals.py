@@ -243,6 +243,6 @@ def positive(values: Array, deviation: Array) -> Array:
     values + deviation phi(t)/Phi(t) with t = values/deviation.
     """
     safe = np.maximum(deviation, 1e-300)
-    t = np.maximum(values / safe, -30.0)
+    t = np.clip(values / safe, -30.0, 30.0)
     tail = np.exp(-0.5 * t**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(t))
     return np.maximum(values + np.where(np.asarray(deviation) > 0, safe * tail, 0.0), 0.0)
