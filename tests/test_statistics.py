@@ -114,7 +114,7 @@ def test_intervals_of_quantiles_sums_counts_and_covariances_hold():
 def test_a_quotient_lost_in_noise_is_anything():
     low, high = quotient(np.array([3.0]), np.array([2.0]), np.array([1.0]), 5.0, 1.96)
     assert (low[0], high[0]) == (-1, 1)
-    assert positive(np.array([-5.0, 2.0]), np.array([1.0, 0.0])) == pytest.approx([0.1865, 2.0], abs=1e-3)
+    assert positive(np.array([-5.0, 2.0]), np.array([1.0, 0.0])) == pytest.approx([0.2, 2.0])
 
 
 def test_a_statistic_carries_a_guarantee_that_verifies():
@@ -304,3 +304,13 @@ def test_a_first_table_by_a_schema_has_its_columns_and_one_stage():
     assert len(first.guarantee.events) == 1
     assert first.guarantee.unit == "person"
     assert "1,000 people" in repr(first)
+
+
+def test_a_table_in_which_nothing_stands_out_is_described_all_the_same():
+    names = {"name": [f"person {place}" for place in range(100)]}
+    first = statistics.describe(names, epsilon=0.5, target="name")
+    assert (first.columns, first.schema) == ({}, None)
+    with pytest.raises(ValueError, match="stand out of the noise"):
+        statistics.private_schema(names, epsilon=0.5)
+    schema = statistics.private_schema({**names, "x": np.arange(100)}, epsilon=0.5, target="name")
+    assert (schema.target, schema.left_out) == (None, ("name",))

@@ -63,8 +63,9 @@ def run(options: argparse.Namespace) -> int:
         )  # fmt: skip
     print_table(HEADER, found.rows())
     print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {CAUTION}.\n\n{found.guarantee}")
-    for place, content in ((options.out, found.to_dict()), (options.write_schema, found.schema.to_dict())):
-        if place:
+    schema_found = None if found.schema is None else found.schema.to_dict()
+    for place, content in ((options.out, found.to_dict()), (options.write_schema, schema_found)):
+        if place and content is not None:
             Path(place).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             print(f"Wrote {place}.")
     return 0

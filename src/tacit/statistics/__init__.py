@@ -7,8 +7,8 @@ from tacit.statistics.covariances import covariance
 from tacit.statistics.describe import Description, describe
 from tacit.statistics.finding import FoundSchema, private_schema
 from tacit.statistics.ranks import quantiles
-from tacit.statistics.result import Statistic
 from tacit.statistics.scaler import PrivateScaler
+from tacit.statistics.statistic import Statistic
 from tacit.statistics.totals import count, histogram, mean, sum
 
 __all__ = [

@@ -12,7 +12,7 @@ from tacit.data.cells import exact, key_of
 from tacit.ledger import Ledger
 from tacit.statistics.parts import Asked, Occurring, Released, Sums
 from tacit.statistics.release import Request, Unit, answer
-from tacit.statistics.result import Statistic, between, quantile_of
+from tacit.statistics.statistic import Statistic, between, quantile_of
 from tacit.types import Adjacency
 
 

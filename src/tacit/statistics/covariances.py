@@ -14,7 +14,7 @@ from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
 from tacit.statistics.parts import Asked, Part, Sums
 from tacit.statistics.release import Request, Unit, answer
-from tacit.statistics.result import Statistic, quantile_of
+from tacit.statistics.statistic import Statistic, quantile_of
 from tacit.types import Adjacency
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from tacit.statistics.finding import KINDS_SHARE, PUBLIC, Columns
 from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import QUARTILES, Ranks
 from tacit.statistics.release import Request, Unit, answer
-from tacit.statistics.result import quantile_of
+from tacit.statistics.statistic import quantile_of
 from tacit.statistics.totals import positive, quotient
 from tacit.types import Adjacency, Array
 
@@ -41,12 +41,12 @@ class Description:
 
     ``columns`` has plain entries by name; an interval is a list of two. Numbers are clipped to their ``bounds`` first:
     where a share of them lies beyond, mean and deviation are of clipped numbers. ``schema`` is what was declared or
-    found.
+    found; None where no column stood out of the noise.
     """
 
     records: int | None
     columns: dict[str, Entry]
-    schema: Schema
+    schema: Schema | None
     level: float
     guarantee: Guarantee
 
@@ -61,7 +61,7 @@ class Description:
             "records": self.records,
             "level": self.level,
             "columns": self.columns,
-            "schema": self.schema.to_dict(),
+            "schema": None if self.schema is None else self.schema.to_dict(),
             "guarantee": self.guarantee.to_dict(),
         }
 
@@ -146,7 +146,7 @@ def describe(
     asked = Asked((*count, *NUMBER * len(numbered), *(Part(MOST_VALUES + 2) for _ in texts)))
 
     def columns_after(earlier: list[Released]) -> tuple[Column, ...]:
-        return looked.schema(earlier).columns if known is None else known
+        return looked.found(earlier).columns if known is None else known
 
     def added(earlier: list[Released]) -> Sums:
         steps = looked.unit.steps
@@ -186,8 +186,8 @@ def describe(
             entry |= _shares(column, counts, deviation, z)
         entries[column.name] = entry
     said = schema
-    if said is None:
-        said = replace(looked.schema(found.stages[:-1], target), guarantee=found.guarantee)
+    if said is None and columns:
+        said = looked.schema(looked.found(found.stages[:-1], target), found.guarantee)
     return Description(records, entries, said, level, found.guarantee)
 
 

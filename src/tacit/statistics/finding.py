@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,17 @@ KINDS = ("number", "text")
 KINDS_SHARE = 0.04
 """The part of the budget's mu^2 that finds out which columns of text hold numbers."""
 PUBLIC = "the names of the columns and their types are public"
-ABSENT = Part(1, 0.5)
-"""Missing cells of a number."""
+ABSENT, OFTEN = Part(1, 0.5), 3.0
+"""Missing cells of a number, and how many deviations of noise there must be for them to have a slot."""
 Stages = list[tuple[Asked, float, Stage]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundSchema(Schema):
-    """A schema whose bounds and categories were paid for. ``left_out``: columns in which no value stood out."""
+    """A schema whose bounds and categories were paid for.
+
+    ``left_out``: columns in which no value stood out, or fewer than two classes of a target.
+    """
 
     guarantee: Guarantee | None = None
     left_out: tuple[str, ...] = ()
@@ -46,6 +49,14 @@ class FoundSchema(Schema):
     def guarantee_(self) -> Guarantee | None:
         """The guarantee, under the name that models have for it."""
         return self.guarantee
+
+
+class Found(NamedTuple):
+    """Columns with bounds and values; the target, where it was asked for and stood out; columns that did not."""
+
+    columns: tuple[Column, ...]
+    target: Target | None
+    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,35 +148,38 @@ class Columns:
 
         return [(asked, share, added)]
 
-    def schema(self, earlier: list[Released], target: str | Target | None = None) -> FoundSchema:
-        """The schema that the released counts give, for whoever holds these columns' kinds."""
+    def found(self, earlier: list[Released], target: str | Target | None = None) -> Found:
+        """What the released counts say: columns, the target where it is one of them, and columns that are left out."""
         whole, released = self.after(earlier), earlier[-1]
-        wanted = target.name if isinstance(target, Target) else target
         counts, shown = iter(zip(released.numbers, released.deviations, strict=True)), iter(released.shown)
         columns: list[Column] = []
-        left_out, goal = [], target if isinstance(target, Target) else None
+        left_out: list[str] = []
+        goal = target if isinstance(target, Target) else None
         for name in self.cells:
             if whole.kinds[name] == "number":
                 (coarse, one), (fine, other), (absent, rough) = (next(counts) for _ in range(3))
                 bounds = bounds_from(coarse, fine, (one, other))
-                if name == wanted:
-                    goal = goal or Target(name, None, bounds.lower, bounds.upper)
+                if name == target:
+                    goal = Target(name, None, bounds.lower, bounds.upper)
                 else:
-                    often = bool(absent[0] > 3 * rough)
-                    columns.append(Number(name, bounds.lower, bounds.upper, often))
+                    columns.append(Number(name, bounds.lower, bounds.upper, bool(absent[0] > OFTEN * rough)))
             else:
                 values = tuple(next(shown))
-                if name == wanted:
-                    check(
-                        goal or len(values) >= 2, f"Fewer than two classes of {name!r} stood out. Declare its classes."
-                    )
-                    goal = goal or Target(name, tuple(sorted(values)))
-                elif values:
+                if name == target and len(values) >= 2:
+                    goal = Target(name, tuple(sorted(values)))
+                elif name != target and values:
                     columns.append(Category(name, values))
                 else:
                     left_out.append(name)
-        check(columns, "No column has values that stand out of the noise. Raise epsilon, or declare a schema.")
-        return FoundSchema(columns=tuple(columns), target=goal, missing=self.missing, left_out=tuple(left_out))
+        return Found(tuple(columns), goal, tuple(left_out))
+
+    def schema(self, found: Found, guarantee: Guarantee) -> FoundSchema:
+        """The schema of what was found."""
+        check(found.columns, "No column has values that stand out of the noise. Raise epsilon, or declare a schema.")
+        return FoundSchema(
+            columns=found.columns, target=found.target, missing=self.missing, guarantee=guarantee,
+            left_out=found.left_out,
+        )  # fmt: skip
 
 
 def names_of(table: Any) -> list[str]:
@@ -213,4 +227,4 @@ def private_schema(
     first = looked.kinds_stages(KINDS_SHARE)
     stages = [*first, *looked.facts_stages(1.0 - KINDS_SHARE * len(first))]
     found = answer(request, looked.unit, "schema", stages, assumptions=(PUBLIC,))
-    return replace(looked.schema(found.stages, target), guarantee=found.guarantee)
+    return looked.schema(looked.found(found.stages, target), found.guarantee)

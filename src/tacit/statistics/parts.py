@@ -125,11 +125,18 @@ class Asked:
     unknown: tuple[float, ...] = ()
     parted: bool = False
 
+    @property
+    def squares(self) -> tuple[float, float]:
+        """The largest squared change of all parts together when a record is added, and when one is replaced."""
+        parts = self.parts[:1] if self.parted else self.parts
+        squares = [(0.0, 0.0), *(part.squares for part in parts), *((w**2, 2 * w**2) for w in self.unknown)]
+        added, replaced = (math.fsum(one) for one in zip(*squares, strict=True))
+        return added, replaced
+
     def sensitivity(self) -> Sensitivity:
         """Of all parts together."""
-        parts = self.parts[:1] if self.parted else self.parts
-        squares = [part.squares for part in parts] + [(w**2, 2 * w**2) for w in self.unknown]
-        return Sensitivity(*(math.sqrt(sum(one)) for one in zip(*squares, strict=True)))
+        added, replaced = self.squares
+        return Sensitivity(math.sqrt(added), math.sqrt(replaced))
 
     @property
     def size(self) -> int:

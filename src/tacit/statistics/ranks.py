@@ -15,7 +15,7 @@ from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
 from tacit.statistics.parts import Asked, Part, Released, Sums, summing
 from tacit.statistics.release import Request, Unit, answer
-from tacit.statistics.result import Statistic, quantile_of, shaped
+from tacit.statistics.statistic import Statistic, quantile_of, shaped
 from tacit.types import Adjacency, Array
 
 CELLS = 512

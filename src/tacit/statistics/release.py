@@ -134,9 +134,8 @@ class SumsPlan(Plan):
         return Solution(np.zeros(0), extras={"released": found})
 
     def _check(self, now: Asked, priced: Asked) -> None:
-        moved, allowed = now.sensitivity(), priced.sensitivity()
-        fits = all(moved.under(way) <= allowed.under(way) * (1 + 1e-12) for way in ADJACENCIES)
-        if not fits or now.size > priced.size or len(now.unknown) > len(priced.unknown):
+        small = all(one <= most * (1 + 1e-12) for one, most in zip(now.squares, priced.squares, strict=True))
+        if not small or now.size > priced.size or len(now.unknown) > len(priced.unknown):
             refuse("A stage asks for more than was priced.")
 
     def _release(self, sums: Sums, scale: float, source: Source) -> Released:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from tacit.checks import check_count
 from tacit.data.cells import Value
@@ -15,11 +14,13 @@ from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
 from tacit.statistics.parts import Asked, Codes, Part, Steps, Sums
 from tacit.statistics.release import Request, Unit, answer
-from tacit.statistics.result import Statistic, between, quantile_of, shaped
+from tacit.statistics.statistic import Statistic, between, quantile_of, shaped
 from tacit.types import Adjacency, Array
 
 SQUARES = 0.5
 """The weight of sums of squares, which only intervals need, beside that of sums."""
+FLOOR = 0.2
+"""Of its own noise, what a sum of squares is at least taken for: chosen for intervals that hold where n is small."""
 
 
 def count(
@@ -238,11 +239,5 @@ def quotient(sums: Array, rows: Array, variance: Array, uncertain: float, z: flo
 
 
 def positive(values: Array, deviation: Array) -> Array:
-    """The mean of a number that is known to be positive, given it with normal noise: never 0, and never less than it.
-
-    values + deviation phi(t)/Phi(t) with t = values/deviation.
-    """
-    safe = np.maximum(deviation, 1e-300)
-    t = np.clip(values / safe, -30.0, 30.0)
-    tail = np.exp(-0.5 * t**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(t))
-    return np.maximum(values + np.where(np.asarray(deviation) > 0, safe * tail, 0.0), 0.0)
+    """Sums of squares that noise may have made negative: at least FLOOR of that noise, for they are positive."""
+    return np.maximum(values, FLOOR * deviation)
