@@ -11,7 +11,8 @@ from tacit.checks import check
 from tacit.cli.console import add_progress_option, check_place, print_table, progress
 from tacit.data import tables
 from tacit.schema import Schema
-from tacit.statistics.describe import CAUTION, HEADER, describe
+from tacit.statistics.describe import describe
+from tacit.statistics.description import CAUTION, HEADER
 from tacit.types import ADJACENCIES
 
 _SEEDED = (

@@ -4,7 +4,8 @@ from tacit.statistics.asked_rows import Bounds
 from tacit.statistics.bounds import private_bounds
 from tacit.statistics.categories import private_categories
 from tacit.statistics.covariances import covariance
-from tacit.statistics.describe import Description, describe
+from tacit.statistics.describe import describe
+from tacit.statistics.description import Description
 from tacit.statistics.finding import FoundSchema, private_schema
 from tacit.statistics.ranks import quantiles
 from tacit.statistics.scaler import PrivateScaler
