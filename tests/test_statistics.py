@@ -114,6 +114,9 @@ def test_intervals_of_quantiles_sums_counts_and_covariances_hold():
 def test_a_quotient_lost_in_noise_is_anything():
     low, high = quotient(np.array([3.0]), np.array([2.0]), np.array([1.0]), 5.0, 1.96)
     assert (low[0], high[0]) == (-1, 1)
+    (low,), (high,) = quotient(np.array([80.0]), np.array([100.0]), np.array([9.0]), 5.0, 2.0)
+    for end in (low, high):  # where the border of Fieller's set lies
+        assert (80 - end * 100) ** 2 == pytest.approx(4 * (9 + end**2 * 25))
     assert positive(np.array([-5.0, 2.0]), np.array([1.0, 0.0])) == pytest.approx([0.2, 2.0])
 
 

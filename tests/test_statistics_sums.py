@@ -161,6 +161,8 @@ def test_all_stages_together_cost_the_budget_and_no_more(shares, adjacency):
     price = accounting.epsilon(plan.events, budget.delta, adjacency)
     assert 0.999 * budget.epsilon <= price <= budget.epsilon
     assert plan.events[-1] == Rare(budget.delta * release.RARE_SHARE)
+    each = plan.events[-1].probability / (2 * len(shares))  # two values of a person in every column
+    assert 0.999 * each <= stats.norm.sf(plan.cut) <= each
 
 
 def test_a_value_of_one_person_is_shown_as_rarely_as_is_priced():

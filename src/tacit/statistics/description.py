@@ -102,7 +102,7 @@ def missing_entry(
 ) -> Entry:
     """The share of missing cells, from how many are missing, or how many are ``there``."""
     share = count / everybody
-    reach = z * np.hypot(deviation, share * uncertain) / everybody
+    reach = z * np.hypot(noise, share * uncertain) / everybody
     absent = 1.0 - share if there else share
     return {"missing": _within(absent), "missing_interval": [_within(absent - reach), _within(absent + reach)]}
 
