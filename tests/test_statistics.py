@@ -11,7 +11,7 @@ from tacit import Guarantee, PrivacyError, statistics
 from tacit.privacy.theorems import TABLE
 from tacit.schema import Number
 from tacit.statistics import bounds as magnitudes
-from tacit.statistics.totals import positive, quotient
+from tacit.statistics.aggregates import positive, quotient
 
 RNG = np.random.default_rng(0)
 X = RNG.exponential(10, 600)
@@ -317,3 +317,21 @@ def test_a_table_in_which_nothing_stands_out_is_described_all_the_same():
         statistics.private_schema(names, epsilon=0.5)
     schema = statistics.private_schema({**names, "x": np.arange(100)}, epsilon=0.5, target="name")
     assert (schema.target, schema.left_out) == (None, ("name",))
+
+
+def test_a_ledger_carries_a_first_look_and_what_comes_after(tmp_path):
+    ledger = tacit.Ledger(tmp_path / "study.sqlite", epsilon=1.0, delta=1e-5)
+    with ledger:
+        schema = tacit.private_schema(TABLE_OF_ALL, epsilon=0.3, target="work", random_state=5)
+        statistics.mean(X, (0, 50), epsilon=0.1)
+        model = tacit.AdditiveClassifier("rest", schema=schema, random_state=5).fit(TABLE_OF_ALL)
+    assert model.guarantee_.epsilon > 0.5  # a sum of epsilons would have left 0.6, and less delta
+    assert [entry.guarantee.method for entry in ledger.entries][:2] == ["schema", "mean"]
+    assert ledger.spent() <= 1.0
+    with pytest.raises(PrivacyError, match="left"):
+        statistics.describe(TABLE_OF_ALL, epsilon=0.5, ledger=ledger)
+    assert len(ledger.entries) == 3
+    other = tacit.Ledger(tmp_path / "other.sqlite", epsilon=1.0, delta=1e-5, adjacency="add-remove")
+    with pytest.raises(PrivacyError, match="add-remove"):
+        statistics.mean(X, (0, 50), epsilon=0.1, ledger=other)
+    assert statistics.mean(X, (0, 50), epsilon=0.1, ledger=other, adjacency="add-remove").guarantee.delta == 1e-5

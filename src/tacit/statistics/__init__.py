@@ -1,5 +1,6 @@
 """Looking at a table, for a price: numbers with intervals, and what nobody knows beforehand."""
 
+from tacit.statistics.aggregates import count, histogram, mean, sum
 from tacit.statistics.asked_rows import Bounds
 from tacit.statistics.bounds import private_bounds
 from tacit.statistics.categories import private_categories
@@ -10,7 +11,6 @@ from tacit.statistics.finding import FoundSchema, private_schema
 from tacit.statistics.ranks import quantiles
 from tacit.statistics.scaler import PrivateScaler
 from tacit.statistics.statistic import Statistic
-from tacit.statistics.totals import count, histogram, mean, sum
 
 __all__ = [
     "Bounds", "Description", "FoundSchema", "PrivateScaler", "Statistic", "count", "covariance", "describe",

@@ -12,9 +12,9 @@ from tacit.checks import at_most
 from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Schema
 from tacit.schema.columns import Column
+from tacit.statistics.aggregates import positive, quotient
 from tacit.statistics.asked_rows import Bounds
 from tacit.statistics.ranks import QUARTILES, Ranks
-from tacit.statistics.totals import positive, quotient
 from tacit.types import Array
 
 MOST_VALUES = 20
@@ -102,7 +102,7 @@ def missing_entry(
 ) -> Entry:
     """The share of missing cells, from how many are missing, or how many are ``there``."""
     share = count / everybody
-    reach = z * np.hypot(noise, share * uncertain) / everybody
+    reach = z * np.hypot(deviation, share * uncertain) / everybody
     absent = 1.0 - share if there else share
     return {"missing": _within(absent), "missing_interval": [_within(absent - reach), _within(absent + reach)]}
 

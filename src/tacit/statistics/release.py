@@ -28,8 +28,9 @@ from tacit.statistics.parts import MOST_PEOPLE, MOST_ROWS, UNIT, Asked, Released
 from tacit.training import Prepared, state, train
 from tacit.types import ADJACENCIES, Adjacency, Budget, Solution
 
-RARE_SHARE = 0.1
-"""The part of delta that pays for values which only one person has."""
+RARE_SHARE, RARE_IN_LEDGER = 0.1, 1e-8
+"""The part of delta that pays for values which only one person has; a ledger's delta is for many releases, and its
+roads carry what is rare only where it is next to nothing: a threshold that is a third higher."""
 Stage = Callable[[list[Released]], Sums]
 _SLIVER = 1e-6
 _NO_DELTA = (
@@ -156,22 +157,24 @@ class SumsPlan(Plan):
         )
 
 
-def calibrate_sums(asked: Sequence[Asked], shares: Sequence[float], budget: Budget, most: int = 1) -> SumsPlan:
+def calibrate_sums(
+    asked: Sequence[Asked], shares: Sequence[float], budget: Budget, most: int = 1, rarely: float = RARE_SHARE
+) -> SumsPlan:
     """Stages that cost these parts of the budget's mu^2; ``most`` values of one person in a column.
 
-    A value that one person alone has is shown with a probability of at most RARE_SHARE of delta, over all columns.
+    A value that one person alone has is shown with a probability of at most ``rarely`` of delta, over all columns.
     """
     unknown = most * sum(len(one.unknown) for one in asked)
     words = (f"sums and counts in {len(asked)} stage{'' if len(asked) == 1 else 's'}",)
     if not budget.private:
         scales = tuple(0.0 for _ in asked)
         return SumsPlan(events=(), theorem="sums", asked=tuple(asked), scales=scales, cut=0.0, assumptions=words)
-    chance = budget.delta * RARE_SHARE if unknown else 0.0
+    chance = budget.delta * rarely if unknown else 0.0
     inner = replace(budget, delta=budget.delta - chance)
     rare = (Rare(chance),) if unknown else ()
-    part = 1.0
+    sliver = _SLIVER
     while True:  # shares are of a mu that is right to some digits; the price is what counts
-        part *= 1 - _SLIVER
+        part = 1 - sliver
         gaussian: tuple[Gaussian, ...] = ()
         for one, share in zip(asked, shares, strict=True):
             # Counts of values that occur differ between neighbours in at most 2 * most places a column.
@@ -179,7 +182,9 @@ def calibrate_sums(asked: Sequence[Asked], shares: Sequence[float], budget: Budg
             gaussian += share_of(inner, share * part, one.sensitivity(), size)
         if fits((*gaussian, *rare), budget):
             break
-        check(part > 0.99, "This budget is too small for statistics; raise epsilon or delta.")
+        sliver *= 2
+        if sliver >= 1:
+            refuse("This budget is too small for statistics. Raise epsilon or delta.")
     return SumsPlan(
         events=(*gaussian, *rare), theorem="sums", asked=tuple(asked), scales=tuple(one.scale for one in gaussian),
         cut=-float(ndtri(chance / unknown)) * (1 + 1e-9) if unknown else 0.0, assumptions=words,
@@ -205,7 +210,9 @@ def answer(
 ) -> Answer:
     """Price, charge, and release; each stage is what it asks, its part of the budget, and who adds it up."""
     budget, source = request.budget(unit), source_from(request.random_state)
-    plan = calibrate_sums([asked for asked, _, _ in stages], [share for _, share, _ in stages], budget, unit.most)
+    rarely = RARE_SHARE if ledger_of(request.ledger) is None else RARE_IN_LEDGER
+    asked, shares = [one for one, _, _ in stages], [share for _, share, _ in stages]
+    plan = calibrate_sums(asked, shares, budget, unit.most, rarely)
     prepared = state(
         plan, unit.count if request.counted else 0, budget, method=method, seeded=source.seeded,
         assumptions=assumptions, rows_per_person=None if unit.people is None else unit.most, protects=TABLE,

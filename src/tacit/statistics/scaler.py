@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from tacit.checks import check, check_positive
 from tacit.data.canonical import canonical, thin
 from tacit.ledger import Ledger
+from tacit.statistics.aggregates import positive
 from tacit.statistics.asked_rows import Bounds
 from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
 from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
 from tacit.statistics.release import Request, Unit, answer
-from tacit.statistics.totals import positive
 from tacit.training import Prepared
 from tacit.types import Adjacency, Array
 
