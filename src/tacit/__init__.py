@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tacit import nn as nn
     from tacit import protocol as protocol
     from tacit import published as published
+    from tacit import statistics as statistics
     from tacit.checks import PrivacyError as PrivacyError
     from tacit.data.curator import CuratorNote as CuratorNote
     from tacit.data.curator import MisuseWarning as MisuseWarning
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from tacit.privacy.guarantee import Guarantee as Guarantee
     from tacit.privacy.guarantee import spent as spent
     from tacit.schema import Schema as Schema
+    from tacit.statistics import PrivateScaler as PrivateScaler
+    from tacit.statistics import private_schema as private_schema
     from tacit.training import RefutedWarning as RefutedWarning
     from tacit.types import Budget as Budget
 
@@ -45,16 +48,18 @@ _PLACES = {
     "MLPClassifier": "tacit.nn",
     "MisuseWarning": "tacit.data.curator",
     "PrivacyError": "tacit.checks",
+    "PrivateScaler": "tacit.statistics",
     "RefutedWarning": "tacit.training",
     "Schema": "tacit.schema",
     "Statement": "tacit.privacy.desk",
     "evaluate": "tacit.evaluation",
     "load": "tacit.files",
+    "private_schema": "tacit.statistics",
     "save": "tacit.files",
     "spent": "tacit.privacy.guarantee",
 }
 """Where public names are, but for the estimators: those are what ``tacit.estimators`` lists, without a line here."""
-_ROOMS = ("audit", "datasets", "features", "influence", "nn", "protocol", "published")
+_ROOMS = ("audit", "datasets", "features", "influence", "nn", "protocol", "published", "statistics")
 _NEED_TORCH = ("CNNClassifier", "MLPClassifier")
 
 

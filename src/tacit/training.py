@@ -23,7 +23,7 @@ from tacit.privacy.calibrate import fits
 from tacit.privacy.events import Gaussian
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
-from tacit.privacy.theorems import COUNTED, PEOPLE, RECORD, THEOREMS, after_counts
+from tacit.privacy.theorems import COUNTED, MODEL, PEOPLE, RECORD, THEOREMS, after_counts
 from tacit.types import Budget, Calibration, Facts, Solution, Status
 
 UNSCALED = (
@@ -101,6 +101,7 @@ def state(
     record_assumptions: tuple[str, ...] | None = None,
     collection: str = "",
     rows_per_person: int | None = None,
+    protects: str = MODEL,
 ) -> Prepared:
     """The guarantee of a calibrated plan, and where people perturb their own records, the guarantee of one record.
 
@@ -114,7 +115,7 @@ def state(
         epsilon=budget.epsilon, delta=budget.delta, adjacency=budget.adjacency, status=_status(plan, budget, method),
         method=method, theorem=theorem, records=records, events=events,
         assumptions=(*assumptions, *plan.assumptions, UNSCALED, ONE_RELEASE), seeded=seeded, calibration=calibration,
-        version=__version__, collection=collection, rows_per_person=rows_per_person,
+        version=__version__, collection=collection, rows_per_person=rows_per_person, protects=protects,
     )  # fmt: skip
     if plan.record is None:
         return Prepared(plan, guarantee)

@@ -16,6 +16,7 @@ from tacit.privacy.events import (
     InputMinimum,
     Objective,
     PoissonGaussian,
+    Rare,
     Response,
     Sensitivity,
     Shuffled,
@@ -48,6 +49,7 @@ ALL = [
         rare=1e-20,
     ),
     Shuffled(2.0, 0.0, 100),
+    Rare(1e-9),
 ]
 
 
@@ -73,7 +75,7 @@ def test_events_survive_json(event):
 
 
 def test_unknown_kinds_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"known kind: Gaussian, PoissonGaussian, .*, Shuffled\."):
+    with pytest.raises(ValueError, match=r"known kind: Gaussian, PoissonGaussian, .*, Shuffled, Rare\."):
         events.from_dict({"kind": "Laplace"})
 
 
@@ -101,6 +103,8 @@ BAD = [
     (Shuffled, {"epsilon": 1.0, "delta": 1.0, "records": 1}, "delta=1.0"),
     (Shuffled, {"epsilon": 1.0, "delta": -1.0, "records": 1}, "delta=-1.0"),
     (Shuffled, {"epsilon": 1.0, "delta": 0.0, "records": 0}, "records=0"),
+    (Rare, {"probability": 0.0}, "probability=0.0"),
+    (Rare, {"probability": 1.0}, "probability=1.0"),
     (Sensitivity, {"add_remove": 0.0, "replace_one": 1.0}, "add_remove=0.0"),
     (Sensitivity, {"add_remove": 1.0, "replace_one": -1.0}, "replace_one=-1.0"),
     *(

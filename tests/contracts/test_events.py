@@ -18,6 +18,7 @@ from tacit.privacy.events import (
     InputMinimum,
     Objective,
     PoissonGaussian,
+    Rare,
     Response,
     Sensitivity,
     Shuffled,
@@ -34,7 +35,7 @@ HONEST = [
     SubsetGaussian(clip=1.0, scale=2.0, batch=3, records=40, count=9), Sphere(MOVED, 4.0),
     Objective(slope=1.0, trace=0.25, strength=3.0, scale=9.0, geometry="simplex", outputs=3),
     Claimed(1.0, 1e-5, "a paper"), Response(1.5),
-    Shuffled(2.0, 1e-9, 300),
+    Shuffled(2.0, 1e-9, 300), Rare(1e-7),
     InputMinimum(
         features=3, records=500, honest=500, row=1.0, cross=1.0, radius=2.0, row_scale=0.5, scale=30.0, ridge=-4.0,
         tail=1e-8, rare=1e-20,
@@ -47,7 +48,7 @@ AMOUNTS = [*ABSURD, 0, -1, -0.0, 1e-320, 1e-200, 1e200]
 KINDS = {
     "count": [*AMOUNTS, 10**30, 10**12 + 1, 0.5, 2.0], "ridge": [*ABSURD, 1e200], "row_scale": [*ABSURD, -1, 1e-320],
     "delta": [*ABSURD, -1, -0.0, 1e-320, 1.0, 2], "tail": [*ABSURD, 0, -1, -0.0, 1e-320, 1.0],
-    "rare": [*ABSURD, -1, -0.0, 1e-320, 1.1],
+    "probability": [*ABSURD, 0, -1, -0.0, 1e-320, 1.0], "rare": [*ABSURD, -1, -0.0, 1e-320, 1.1],
 }  # fmt: skip
 KINDS |= dict.fromkeys(("batch", "records", "honest", "outputs", "features", "rows"), KINDS["count"])
 
@@ -216,7 +217,7 @@ def test_an_epsilon_is_found_with_few_prices_and_is_infinite_from_half_a_million
 PURE = Objective(slope=1.0, trace=0.25, strength=3.0, scale=9.0, geometry="monotone", noise="sphere")
 BESIDE = {  # what each kind is priced beside, of one more of its kind, a Gaussian release and a pure one
     Gaussian: "ng", PoissonGaussian: "ng", SubsetGaussian: "ng", Sphere: "np", Objective: "g", Claimed: "",
-    Response: "ng", Shuffled: "", InputMinimum: "g",
+    Response: "ng", Shuffled: "", InputMinimum: "g", Rare: "ngp",
 }  # fmt: skip
 
 

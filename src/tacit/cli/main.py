@@ -20,6 +20,7 @@ COMMANDS = {
         "tacit.cli.demo:arguments",
         "Train every central method on data that ships with scikit-learn, and write a report.",
     ),
+    "describe": ("tacit.cli.describe:arguments", "Look at a CSV or Parquet table, for a price: a first table."),
     "fit": ("tacit.cli.fit:arguments", "Train a private model on a CSV or Parquet table."),
     "predict": ("tacit.cli.predict:arguments", "Predict the rows of a table with a model file."),
     "evaluate": ("tacit.cli.evaluate:arguments", "Score a model on a private table: what it costs, and intervals."),

@@ -11,6 +11,7 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | Response with Gaussian | a pure and a Gaussian release, multiplied (replace-one) | exact for randomised response |
 | Shuffled, alone | the pair of binomials of :mod:`tacit.privacy.shuffle` (replace-one) | upper bound |
 | Claimed, alone | the paper's word, replace-one only | none: see the theorem's status |
+| Rare, beside all of these | its probability, added to delta | exact |
 
 Anything else is refused, and so is what cannot be computed in double precision. All answers are rounded to the private
 side. A price takes seconds at most: beyond SAMPLED_STEPS the bound without sampling is used, and beyond
@@ -39,6 +40,7 @@ from tacit.privacy.events import (
     InputMinimum,
     Objective,
     PoissonGaussian,
+    Rare,
     Response,
     Shuffled,
     Sphere,
@@ -287,6 +289,7 @@ _RULES: dict[tuple[type[Event], str], _Rule] = {
     (Response, ""): _Rule(curve=_response, pure=True, replace_only=_LOCAL),
     (Shuffled, ""): _Rule(curve=_shuffled, single=True, alone=True, replace_only=_LOCAL),
     (Claimed, ""): _Rule(curve=_claimed, single=True, alone=True, pure=True, replace_only=_CLAIM),
+    (Rare, ""): _Rule(curve=lambda own, _, __: _Curve(lambda e: 0.0, lambda d: 0.0)),
 }
 """By exact type, and by noise where an event has a choice: what is not here, a subclass too, is refused."""
 
@@ -298,7 +301,26 @@ def _rule(event: Event) -> _Rule:
 
 @functools.lru_cache(maxsize=24)  # a sampled curve may hold some ten megabytes
 def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
-    """All Gaussian releases are one of a joint mu; the others must be of one rule, which composes with that."""
+    """What is rare adds its probability to the delta of all else (proof on the docs' page "First tables")."""
+    rare = tuple(event for event in events if type(event) is Rare)
+    others = tuple(event for event in events if type(event) is not Rare)
+    if not rare:
+        return _composed(events, adjacency)
+    inner = _composed(others or rare, adjacency, alone=False)
+    chance = up(math.fsum(event.probability for event in rare))
+
+    def inverse(d: float) -> float:
+        left = below(d, chance)
+        return inner.epsilon(left) if left > 0 else math.inf
+
+    return _Curve(lambda e: up(inner.at(e) + chance), inverse)
+
+
+def _composed(events: tuple[Event, ...], adjacency: Adjacency, alone: bool = True) -> _Curve:
+    """All Gaussian releases are one of a joint mu; the others must be of one rule, which composes with that.
+
+    ``alone``: nothing else was released beside these.
+    """
     gaussian = [event for event in events if type(event) is Gaussian]
     own = tuple(event for event in events if type(event) is not Gaussian)
     rules = {_rule(event) for event in own or gaussian}
@@ -311,7 +333,7 @@ def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
     total = 0.0
     for event in gaussian:
         total += event.count * (event.sensitivity.under(adjacency) / event.scale) ** 2
-    first = events[: len(own)] == own and len(gaussian) <= 1
+    first = alone and events[: len(own)] == own and len(gaussian) <= 1
     curve = rule.curve if first or rule.later is None else rule.later
     return curve(own, math.sqrt(total), adjacency)
 

@@ -277,7 +277,29 @@ class Shuffled:
         _check_counts(self, "records")
 
 
-Event = Gaussian | PoissonGaussian | SubsetGaussian | Sphere | Objective | Claimed | InputMinimum | Response | Shuffled
+@dataclass(frozen=True)
+class Rare:
+    """With at most this ``probability`` a release is anything, and else the same for both of two neighbours."""
+
+    probability: float
+
+    def __post_init__(self) -> None:
+        is_positive = is_probability(self.probability) and self.probability > 0
+        check(is_positive, f"Expected 0 < probability={_shown(self.probability)} < 1, and at least {SMALLEST:g}.")
+
+
+Event = (
+    Gaussian
+    | PoissonGaussian
+    | SubsetGaussian
+    | Sphere
+    | Objective
+    | Claimed
+    | InputMinimum
+    | Response
+    | Shuffled
+    | Rare
+)
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 

@@ -191,6 +191,8 @@ class Guarantee:
 
     @property
     def _protected(self) -> str:
+        if not self.records:
+            return "all records; their number is not public"
         if self.rows_per_person is None:
             return f"{self.records:,} record{'' if self.records == 1 else 's'}; n is public"
         rows = f"{self.rows_per_person:,} row{'' if self.rows_per_person == 1 else 's'}"

@@ -17,15 +17,16 @@ from tacit.privacy.events import (
     InputMinimum,
     Objective,
     PoissonGaussian,
+    Rare,
     Response,
     Shuffled,
     Sphere,
     SubsetGaussian,
 )
-from tacit.privacy.statements import MODEL, OWNER, RECORD, Release, Theorem
+from tacit.privacy.statements import MODEL, OWNER, RECORD, TABLE, Release, Theorem
 from tacit.types import Adjacency
 
-__all__ = ["COUNTED", "MODEL", "OWNER", "PEOPLE", "RECORD", "THEOREMS", "after_counts"]
+__all__ = ["COUNTED", "MODEL", "OWNER", "PEOPLE", "RECORD", "TABLE", "THEOREMS", "after_counts"]
 
 COUNTED = ("objective", "statistics", "gradient", "adaptive", "newton", "whitened", "sampled-gradient")
 """Theorems that also hold, by adaptive composition, for what is trained after counts were released."""
@@ -33,7 +34,7 @@ COUNTED = ("objective", "statistics", "gradient", "adaptive", "newton", "whitene
 PEOPLE: tuple[str, ...] = (
     "none", "gaussian-output", "sphere-output", "descent-output", "permutation-output", "objective", "objective-pure",
     "statistics", "gradient", "newton", "adaptive", "whitened", "sampled-gradient", "subset-gradient",
-    "disjoint-gradient", "svrg", "individual", "counts", "evaluation",
+    "disjoint-gradient", "svrg", "individual", "counts", "evaluation", "sums",
 )  # fmt: skip
 """Theorems about sums over records that also hold where a record is a person with several rows, or a row with a weight:
 docs page "People and weights"."""
@@ -231,6 +232,29 @@ THEOREMS: dict[str, Theorem] = {
         "evaluation",
         ((ONCE,),),
         ("evaluation",),
+    ),
+    "sums": Theorem(
+        "Each record adds numbers to each part whose sizes are at most one together; all parts of a stage, each times "
+        "its weight, are one Gaussian mechanism, up to three stages follow one another, and a value that only one "
+        "person has is shown with a probability that is added to delta.",
+        "Dong, Roth & Su 2022; Korolova, Kenthapadi, Mishra & Ntoulas 2009; our proof on the page",
+        "proven",
+        "first-tables",
+        tuple((ONCE,) * stages + unknown for stages in (1, 2, 3) for unknown in ((), (Release(Rare),))),
+        (
+            "count",
+            "sum",
+            "mean",
+            "histogram",
+            "quantiles",
+            "covariance",
+            "bounds",
+            "categories",
+            "schema",
+            "describe",
+            "scaler",
+        ),
+        protects=(TABLE,),
     ),
     "pidp-sgd": Theorem(
         "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "

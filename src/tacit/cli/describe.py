@@ -1,0 +1,72 @@
+"""``tacit describe``: a first table of private records, for one price."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tacit.checks import check
+from tacit.cli.console import add_progress_option, check_place, print_table, progress
+from tacit.data import tables
+from tacit.schema import Schema
+from tacit.statistics.describe import describe
+from tacit.statistics.description import CAUTION, HEADER
+from tacit.types import ADJACENCIES
+
+_SEEDED = (
+    "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. Use it for experiments on "
+    "public data only; never release such a table."
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    add_progress_option(parser)
+    parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
+    parser.add_argument("--epsilon", type=float, required=True, help="the privacy budget; smaller is more private")
+    parser.add_argument("--out", metavar="TABLE.json", help="write numbers, schema and guarantee here too")
+    parser.add_argument(
+        "--schema", metavar="SCHEMA.toml",
+        help="public bounds and categories (.toml or .json); without it they are found for a part of the budget",
+    )  # fmt: skip
+    parser.add_argument("--write-schema", metavar="FOUND.json", help="write what was found, for tacit fit --schema")
+    parser.add_argument("--target", help="the column that a model will predict, for --write-schema")
+    parser.add_argument("--missing", action="append", default=[], metavar="MARKER", help="text of missing cells")
+    parser.add_argument("--delta", type=float, help="default: n**-1.5; needed under add-remove neighbours")
+    parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
+    parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")
+    parser.add_argument("--ledger", metavar="STUDY.sqlite", help="the ledger that the release is charged to")
+    parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Release the table, print it with its guarantee, and write it."""
+    for place, option in ((options.out, "--out"), (options.write_schema, "--write-schema")):
+        if place:
+            check_place(place, option)
+    check(not (options.schema and options.write_schema), "A declared schema is not written again; drop --write-schema.")
+    check(not options.target or options.write_schema, "--target goes with --write-schema.")
+    schema = Schema.load(options.schema) if options.schema else None
+    if options.seed is not None:
+        print(_SEEDED, file=sys.stderr)
+    with progress(options.progress) as say:
+        say(f"Reading {options.data}")
+        table = tables.read_table(options.data)
+        check(not options.target or options.target in table, f"The table has no column {options.target!r} to predict.")
+        say("Counting")
+        found = describe(
+            table, epsilon=options.epsilon, schema=schema, missing=options.missing, delta=options.delta,
+            adjacency=options.adjacency, ledger=options.ledger, random_state=options.seed, level=options.level,
+            target=options.target,
+        )  # fmt: skip
+    print_table(HEADER, found.rows())
+    print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {CAUTION}.\n\n{found.guarantee}")
+    schema_found = None if found.schema is None else found.schema.to_dict()
+    for place, content in ((options.out, found.to_dict()), (options.write_schema, schema_found)):
+        if place and content is not None:
+            Path(place).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            print(f"Wrote {place}.")
+    return 0

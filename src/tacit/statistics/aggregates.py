@@ -1,0 +1,243 @@
+"""Counts, sums, means and histograms, of all rows or of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tacit.checks import check_count
+from tacit.data.cells import Value
+from tacit.ledger import Ledger
+from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
+from tacit.statistics.parts import Asked, Codes, Part, Steps, Sums
+from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.statistic import Statistic, between, quantile_of, shaped
+from tacit.types import Adjacency, Array
+
+SQUARES = 0.5
+"""The weight of sums of squares, which only intervals need, beside that of sums."""
+FLOOR = 0.2
+"""Of its own noise, what a sum of squares is at least taken for: chosen for intervals that hold where n is small."""
+
+
+def count(
+    by: Any,
+    categories: Sequence[Value] | None = None,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    adjacency: Adjacency = "replace-one",
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+    level: float = 0.95,
+) -> Statistic:
+    """How many rows each declared category has; of labels that are not declared, nothing is said.
+
+    With ``groups`` each person counts once in all, shared out among the categories of the person's rows. Without
+    categories, under add-remove neighbours, the number of rows or people.
+    """
+    request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
+    z, unit = quantile_of(level), Unit.of(len(by), groups, rows_per_person)
+    codes, labels = (None, ()) if categories is None else group_codes(by, categories, len(by))
+    part = Part(max(len(labels), 1))
+    asked = Asked((part,))
+    if codes is None and request.counted:
+        raise ValueError("Under replace-one neighbours the number of rows is public: count them, or give categories.")
+
+    def added(_: Any) -> Sums:
+        return Sums((part,), (part.total(unit.steps, None if codes is None else unit.take(codes)),))
+
+    found = answer(request, unit, "count", [(asked, 1.0, added)])
+    values, deviation = found.stages[0].part(0)
+    most = unit.count if request.counted else np.inf
+    interval = between(values - z * deviation, values + z * deviation, 0.0, most)
+    one = codes is None
+    return Statistic(
+        "count", shaped(np.clip(values, 0.0, most), one), (shaped(interval[0], one), shaped(interval[1], one)), level,
+        found.guarantee, labels,
+    )  # fmt: skip
+
+
+def sum(
+    data: Any,
+    bounds: Any = None,
+    *,
+    epsilon: float,
+    by: Any = None,
+    categories: Sequence[Value] | None = None,
+    delta: float | None = None,
+    adjacency: Adjacency = "replace-one",
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+    level: float = 0.95,
+) -> Statistic:
+    """The sum of numbers between public bounds, in all or of each group.
+
+    With ``groups`` every row counts in full, up to ``rows_per_person`` of a person: the noise grows with that number.
+    Bounds that start at 0 or end there are best.
+    """
+    request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
+    z, limits, values = quantile_of(level), Bounds.of(bounds), column_numbers(data)
+    unit = Unit.of(len(values), groups, rows_per_person)
+    codes, labels = group_codes(by, categories, len(values))
+    # Where n is public and rows are not parted, numbers are measured from the middle: that halves what one can move.
+    centred = codes is None and request.counted and unit.people is None
+    size = limits.half if centred else max(abs(limits.lower), abs(limits.upper))
+    part = Part(max(len(labels), 1), signed=centred or limits.lower < 0)
+
+    def added(_: Any) -> Sums:
+        scaled = limits.scaled(values) if centred else np.clip(values, limits.lower, limits.upper) / size
+        whole = part.total(unit.whole, None if codes is None else unit.take(codes), unit.take(scaled))
+        return Sums((part,), (whole,))
+
+    found = answer(request, unit, "sum", [(Asked((part,)), 1.0, added)])
+    numbers, deviation = found.stages[0].part(0)
+    steps = unit.most * size
+    total = numbers * steps + (unit.length * limits.middle if centred else 0.0)
+    one = codes is None
+    interval = between(total - z * deviation * steps, total + z * deviation * steps)
+    return Statistic(
+        "sum", shaped(total, one), (shaped(interval[0], one), shaped(interval[1], one)), level, found.guarantee, labels
+    )
+
+
+def mean(
+    data: Any,
+    bounds: Any = None,
+    *,
+    epsilon: float,
+    by: Any = None,
+    categories: Sequence[Value] | None = None,
+    delta: float | None = None,
+    adjacency: Adjacency = "replace-one",
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+    level: float = 0.95,
+) -> Statistic:
+    """The mean of numbers between public bounds, of all rows or of each group, with two intervals.
+
+    With ``groups`` every person weighs the same. Sums, sums of squares and, where it is not public, the number of rows
+    are released together; intervals of the quotient are Fieller's.
+    """
+    request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
+    z, limits, values = quantile_of(level), Bounds.of(bounds), column_numbers(data)
+    unit = Unit.of(len(values), groups, rows_per_person)
+    codes, labels = group_codes(by, categories, len(values))
+    size = max(len(labels), 1)
+    counted = codes is None and request.counted
+    parts = (Part(size, signed=True), Part(size, SQUARES), *(() if counted else (Part(size),)))
+
+    def added(_: Any) -> Sums:
+        steps, places, scaled = person_means(unit, codes, limits.scaled(values))
+        whole = (parts[0].total(steps, places, scaled), parts[1].total(steps, places, scaled**2))
+        return Sums(parts, whole if counted else (*whole, parts[2].total(steps, places)))
+
+    found = answer(request, unit, "mean", [(Asked(parts), 1.0, added)])
+    released = found.stages[0]
+    sums, squares = released.numbers[:2]
+    rows, uncertain = (np.full(1, float(unit.count)), 0.0) if counted else released.part(2)
+    (noise, rough) = released.deviations[:2]
+    estimate = np.clip(sums / np.maximum(rows, 1.0), -1.0, 1.0)
+    spread = squares - 2 * estimate * sums + estimate**2 * rows
+    roughly = np.sqrt(rough**2 + 4 * (estimate * noise) ** 2 + (estimate**2 * uncertain) ** 2)
+    variance = positive(spread, roughly)
+    one = codes is None
+
+    def back(pair: tuple[Array, Array]) -> tuple[Any, Any]:
+        low, high = (shaped(limits.middle + limits.half * end, one) for end in pair)
+        return low, high
+
+    return Statistic(
+        "mean", shaped(limits.middle + limits.half * estimate, one),
+        back(quotient(sums, rows, noise**2 + 0 * sums, uncertain, z)), level, found.guarantee, labels,
+        back(quotient(sums, rows, noise**2 + variance, uncertain, z)),
+    )  # fmt: skip
+
+
+def histogram(
+    data: Any,
+    bounds: Any = None,
+    bins: int = 10,
+    *,
+    epsilon: float,
+    by: Any = None,
+    categories: Sequence[Value] | None = None,
+    delta: float | None = None,
+    adjacency: Adjacency = "replace-one",
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+    level: float = 0.95,
+) -> Statistic:
+    """Counts of numbers in even cells between public bounds; labels are (lower, upper), after the group if any.
+
+    Numbers beyond the bounds are in the first and the last cell. With ``groups`` each person counts once in all.
+    """
+    request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
+    z, limits, values = quantile_of(level), Bounds.of(bounds), column_numbers(data)
+    unit, cells = Unit.of(len(values), groups, rows_per_person), check_count("bins", bins)
+    codes, parted = group_codes(by, categories, len(values))
+    edges = limits.edges(cells).tolist()
+    pairs: list[tuple[Value, ...]] = list(pairwise(edges))
+    labels = tuple((group, *pair) for group in parted for pair in pairs) if parted else tuple(pairs)
+    part = Part(len(labels))
+
+    def added(_: Any) -> Sums:
+        places = limits.cells(values, cells)
+        if codes is not None:
+            places = np.where(codes < 0, -1, codes * cells + places)
+        return Sums((part,), (part.total(unit.steps, unit.take(places)),))
+
+    found = answer(request, unit, "histogram", [(Asked((part,)), 1.0, added)])
+    counts, deviation = found.stages[0].part(0)
+    most = unit.count if request.counted else np.inf
+    interval = between(counts - z * deviation, counts + z * deviation, 0.0, most)
+    return Statistic("histogram", np.clip(counts, 0.0, most), interval, level, found.guarantee, labels)
+
+
+def person_means(unit: Unit, codes: Codes | None, values: Array) -> tuple[Steps, Codes, Array]:
+    """One entry a person and group: what the person's rows there weigh together, the group, and their mean.
+
+    Squares of these, not of rows, tell how much people differ.
+    """
+    places = np.zeros(unit.length, dtype=np.intp) if codes is None else codes
+    steps, places, values = unit.steps, unit.take(places), unit.take(values)
+    if unit.people is None:
+        return steps, places, values
+    groups = int(places.max(initial=0)) + 1
+    owners = np.repeat(np.arange(unit.people.count), unit.people.sizes)
+    kept = places >= 0
+    keys, first, inverse = np.unique(owners[kept] * groups + places[kept], return_index=True, return_inverse=True)
+    rows = np.bincount(inverse)
+    means = np.bincount(inverse, weights=values[kept]) / rows
+    return steps[kept][first] * rows, (keys % groups).astype(np.intp), means
+
+
+def quotient(sums: Array, rows: Array, variance: Array, uncertain: float, z: float) -> tuple[Array, Array]:
+    """Fieller's interval for the quotient of two independent normal numbers, within [-1, 1].
+
+    All r with (sums - r rows)^2 <= z^2 (variance + r^2 uncertain^2): an interval where rows is beyond z of its own
+    noise from 0, and everything where it is not.
+    """
+    lead = rows**2 - (z * uncertain) ** 2
+    sure = (lead > 0) & (rows > 0)
+    safe = np.where(sure, lead, 1.0)
+    reach = z * np.sqrt((uncertain * sums) ** 2 + safe * variance) / safe
+    middle = sums * rows / safe
+    low, high = between(middle - reach, middle + reach, -1.0, 1.0)
+    return np.where(sure, low, -1.0), np.where(sure, high, 1.0)
+
+
+def positive(values: Array, deviation: Array) -> Array:
+    """Sums of squares that noise may have made negative: at least FLOOR of that noise, for they are positive."""
+    return np.maximum(values, FLOOR * deviation)

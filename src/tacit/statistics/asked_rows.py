@@ -1,0 +1,114 @@
+"""What callers hand over, as rows of numbers and codes: each cell by itself, by public bounds and categories alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import check
+from tacit.data.cells import Value, codes_of, exact, numbers
+from tacit.privacy.guarantee import Guarantee
+from tacit.schema import Number
+from tacit.schema.columns import check_bounds
+from tacit.statistics.parts import Codes
+from tacit.types import Array
+
+_NO_BOUNDS = (
+    "Give bounds=(lower, upper): public facts, never taken from the records. Where nobody knows them, "
+    "tacit.statistics.private_bounds finds some for a part of the budget."
+)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Public bounds of a column, or bounds that were paid for: then with their guarantee. ``lower, upper = bounds``.
+
+    Numbers between them are scaled to [-1, 1].
+    """
+
+    lower: float
+    upper: float
+    guarantee: Guarantee | None = field(default=None, compare=False, repr=False)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.lower, self.upper))
+
+    @property
+    def guarantee_(self) -> Guarantee | None:
+        """The guarantee, under the name that models have for it."""
+        return self.guarantee
+
+    @classmethod
+    def of(cls, bounds: Any, what: str = "data") -> Bounds:
+        """From a pair, or from a column of a schema."""
+        if isinstance(bounds, Bounds):
+            return bounds
+        pair = (bounds.lower, bounds.upper) if isinstance(bounds, Number) else bounds
+        check(isinstance(pair, list | tuple | np.ndarray) and len(pair) == 2, _NO_BOUNDS)
+        check_bounds(what, pair[0], pair[1])
+        return cls(float(pair[0]), float(pair[1]))
+
+    @property
+    def middle(self) -> float:
+        """Halfway between them."""
+        return 0.5 * self.lower + 0.5 * self.upper
+
+    @property
+    def half(self) -> float:
+        """Half their distance."""
+        return 0.5 * self.upper - 0.5 * self.lower
+
+    def scaled(self, values: Array) -> Array:
+        """Numbers clipped to the bounds, in [-1, 1]; NaN stays."""
+        return np.clip((np.clip(values, self.lower, self.upper) - self.middle) / self.half, -1.0, 1.0)
+
+    def cells(self, values: Array, count: int) -> Codes:
+        """Which of so many even cells each number is in; -1 for NaN."""
+        edges = self.edges(count)
+        places = np.searchsorted(edges[1:-1], np.clip(values, self.lower, self.upper), side="left")
+        return np.where(np.isnan(values), -1, places).astype(np.intp)
+
+    def edges(self, count: int) -> Array:
+        """The ends of so many even cells."""
+        edges = np.linspace(self.lower, self.upper, count + 1)
+        check(bool((np.diff(edges) > 0).all()), "Expected bounds that so many cells can part; ask for fewer.")
+        return edges
+
+
+def column_numbers(data: Any, what: str = "data") -> Array:
+    """A column of numbers, none missing.
+
+    Edges: missing and unreadable cells are refused; the sentence quotes none.
+    """
+    cells = exact(data)
+    check(cells.ndim == 1, f"Expected {what} to be one column of numbers.")
+    check(cells.dtype.kind in "biufOUST", f"Expected {what} to hold numbers.")
+    values = numbers(cells)
+    check(
+        not np.isnan(values).any(),
+        f"Some cells of {what} are missing or are not numbers. Leave those rows out or fill them in with a public "
+        "number; tacit.statistics.describe counts them.",
+    )
+    return values
+
+
+def group_codes(by: Any, categories: Sequence[Value] | None, length: int) -> tuple[Codes | None, tuple[Value, ...]]:
+    """Each row's group, -1 for labels that are not declared, and the groups; None where rows are not parted."""
+    if by is None:
+        check(categories is None, "categories= goes with by=, the labels of the rows.")
+        return None, ()
+    listed = isinstance(categories, Sequence) and not isinstance(categories, str | bytes) and len(categories) > 0
+    check(
+        listed or isinstance(categories, np.ndarray),
+        "Declare categories=[...]: the groups in by= are public facts, never taken from the records. Where nobody "
+        "knows them, tacit.statistics.private_categories finds the frequent ones for a part of the budget.",
+    )
+    values: tuple[Value, ...] = tuple(np.asarray(categories, dtype=object).tolist())
+    cells: NDArray[Any] = exact(by)
+    check(cells.ndim == 1 and len(cells) == length, "Expected by= to give one label for each row.")
+    codes = codes_of("by", cells, values)
+    return np.where(codes == len(values), -1, codes).astype(np.intp), values

@@ -1,0 +1,143 @@
+"""Bounds where nobody knows them: from noisy counts of magnitudes, on a grid that is the same for every column.
+
+Cells part all numbers at 0 and at plus and minus 1, 2 and 5 times the powers of ten from 1e-12 to 1e12; each is parted
+again into about ten. Both counts are released together: by the coarse ones it is decided which cells hold records at
+all, by the fine ones how far the outermost two are filled.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tacit.ledger import Ledger
+from tacit.statistics.asked_rows import Bounds, column_numbers
+from tacit.statistics.parts import Asked, Codes, Part, Released, Steps, Sums
+from tacit.statistics.release import Request, Unit, answer
+from tacit.types import Adjacency, Array
+
+LOWEST, HIGHEST = -12, 12
+NEAR = 0.05
+"""An end this near to 0, beside the other, is taken for 0: bounds are easier to read, and hardly wider."""
+FINE = 0.5
+"""The weight of fine counts beside coarse ones."""
+WIDER = 0.2
+"""How far bounds are moved out, of their distance."""
+CLEAR = 3.0
+"""Deviations of its noise that a count must have to stand out."""
+_STEPS = {1: 10, 2: 12, 5: 10}
+"""Fine cells between 1 and 2, 2 and 5, 5 and 10."""
+
+
+@functools.lru_cache(maxsize=1)
+def magnitudes() -> tuple[Array, Array]:
+    """The ends of coarse and of fine cells, in order; the cell of 0 lies between the smallest two in size."""
+    coarse, fine = [], []
+    for power in range(LOWEST, HIGHEST):
+        for first, steps in _STEPS.items():
+            coarse.append(float(f"{first}e{power}"))
+            last = {1: 2, 2: 5, 5: 10}[first]
+            # Written as decimals, so that 0.3 is 0.3 and bounds are easy to read.
+            fine += [float(f"{first + (last - first) * step / steps:.3f}e{power}") for step in range(steps)]
+    end = float(f"1e{HIGHEST}")
+    both = [np.array([*sizes, end]) for sizes in (coarse, fine)]
+    return tuple(np.concatenate([-sizes[::-1], sizes]) for sizes in both)  # type: ignore[return-value]
+
+
+def bound_parts() -> tuple[Part, Part]:
+    """Counts of coarse and of fine cells."""
+    coarse, fine = magnitudes()
+    return Part(len(coarse) - 1), Part(len(fine) - 1, FINE)
+
+
+def bound_totals(values: Array, steps: Steps) -> tuple[Array, Array]:
+    """Both counts of a column; NaN is in no cell, numbers beyond the grid are in its outermost cells."""
+    first, second = (_places(values, edges) for edges in magnitudes())
+    coarse, fine = bound_parts()
+    return coarse.total(steps, first), fine.total(steps, second)
+
+
+def _places(values: Array, edges: Array) -> Codes:
+    """The cell of each number; an edge belongs to the cell that is nearer to 0, so that 100 is not in 100 to 200."""
+    sizes = np.searchsorted(edges[edges > 0], np.abs(values), side="left")
+    half = len(edges) // 2
+    sizes = np.minimum(sizes, half - 1)
+    places = half - 1 + np.where(values < 0, -sizes, sizes)
+    return np.where(np.isnan(values), -1, places).astype(np.intp)
+
+
+def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Bounds:
+    """Bounds that leave out no more than what is lost in the noise: a few deviations of a count at each end, or less.
+
+    An end that is near 0 beside the other is 0. A column in which no cell stands out gets the one that is highest.
+    """
+    edges, points = magnitudes()
+    deviation, rough = deviations
+    limit = deviation * math.sqrt(2 * math.log(len(coarse)))
+    full = np.flatnonzero(coarse > limit)
+    first, last = (int(full[0]), int(full[-1])) if len(full) else (int(np.argmax(coarse)),) * 2
+    low, high = float(edges[first]), float(edges[last + 1])
+    inside = (points[:-1] >= low) & (points[1:] <= high)
+    low = _filled(fine, points[:-1], inside & (points[1:] <= edges[first + 1]), rough, low)
+    high = -_filled(fine[::-1], -points[:0:-1], (inside & (points[:-1] >= edges[last]))[::-1], rough, -high)
+    near = max(NEAR * max(abs(low), abs(high)), float(edges[len(edges) // 2]))
+    low, high = (0.0 if abs(end) <= near else end for end in (low, high))
+    return _widened(low, high) if low < high else Bounds(min(low, 0.0), max(high, 1.0))
+
+
+def _widened(low: float, high: float) -> Bounds:
+    """Bounds a little further out, but not beyond 0: tails thinner than the noise lie there. In three digits."""
+    more = WIDER * (high - low)
+    low = min(low, 0.0) if 0 <= low <= more else low - more
+    high = max(high, 0.0) if -more <= high <= 0 else high + more
+    return Bounds(float(f"{low:.3g}"), float(f"{high:.3g}"))
+
+
+def _filled(counts: Array, starts: Array, inside: Any, deviation: float, otherwise: float) -> float:
+    """Where the cells of the outermost coarse one begin to be filled: before, all together are lost in the noise.
+
+    Where none of them stands out by itself, half of what they seem to hold together is left out.
+    """
+    places = np.flatnonzero(inside)
+    if not len(places):
+        return otherwise
+    heaped = np.cumsum(counts[places])
+    filled = heaped > CLEAR * deviation * np.sqrt(np.arange(1, len(places) + 1))
+    if filled.any():
+        return float(starts[places[int(np.argmax(filled))]])
+    short = np.flatnonzero(heaped < heaped.max() / 2)
+    return float(starts[places[min(int(short[-1]) + 1, len(places) - 1) if len(short) else 0]])
+
+
+def private_bounds(
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    adjacency: Adjacency = "replace-one",
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+) -> Bounds:
+    """Bounds of a column that nobody knows bounds of, with the guarantee that they were found under.
+
+    About 1% of the records and a few dozen of them divided by epsilon may lie outside; they are clipped, as always.
+    Edges: numbers of 1e12 and more are taken for 1e12; those below 1e-12 for 0.
+    """
+    request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
+    values = column_numbers(data)
+    unit, parts = Unit.of(len(values), groups, rows_per_person), bound_parts()
+
+    def added(_: list[Released]) -> Sums:
+        return Sums(parts, bound_totals(unit.take(values), unit.steps))
+
+    found = answer(request, unit, "bounds", [(Asked(parts), 1.0, added)])
+    released = found.stages[0]
+    (coarse, fine), deviations = released.numbers, released.deviations
+    return replace(bounds_from(coarse, fine, deviations), guarantee=found.guarantee)

@@ -1,0 +1,89 @@
+"""Covariances of several columns with public bounds, of all rows or of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.checks import check
+from tacit.data.canonical import dense
+from tacit.data.cells import Value
+from tacit.ledger import Ledger
+from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
+from tacit.statistics.parts import Asked, Part, Sums
+from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.statistic import Statistic, quantile_of
+from tacit.types import Adjacency
+
+
+def covariance(
+    data: Any,
+    bounds: Any = None,
+    *,
+    epsilon: float,
+    by: Any = None,
+    categories: Sequence[Value] | None = None,
+    delta: float | None = None,
+    adjacency: Adjacency = "replace-one",
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+    level: float = 0.95,
+) -> Statistic:
+    """The covariance matrix of columns between public bounds, one pair a column; with ``by`` one matrix a group.
+
+    Sums, products and, where it is not public, the number of rows are released together. Intervals cover the noise, to
+    first order; where the number of rows of a group is itself lost in noise they are everything that is possible. With
+    ``groups`` every person weighs the same. The matrix is symmetric; with much noise it may have negative eigenvalues.
+    """
+    request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
+    z, matrix = quantile_of(level), dense(data)
+    check(matrix.ndim == 2 and matrix.shape[1] >= 1, "Expected data with one row a record and one column a number.")
+    columns = matrix.shape[1]
+    listed = isinstance(bounds, list | tuple | np.ndarray) and len(bounds) == columns
+    check(listed, "Give bounds=[(lower, upper), ...]: one public pair for each column of data.")
+    limits = [Bounds.of(pair, f"column {place} of data") for place, pair in enumerate(bounds)]
+    unit = Unit.of(len(matrix), groups, rows_per_person)
+    codes, labels = group_codes(by, categories, len(matrix))
+    size, counted = max(len(labels), 1), codes is None and request.counted
+    pairs = [(i, j) for i in range(columns) for j in range(i, columns)]
+    scaled = [one.scaled(column_numbers(matrix[:, place])) for place, one in enumerate(limits)]
+    parts = (
+        *(Part(size, signed=True) for _ in limits),
+        *(Part(size, signed=i != j) for i, j in pairs),
+        *(() if counted else (Part(size),)),
+    )
+
+    def added(_: Any) -> Sums:
+        places = None if codes is None else unit.take(codes)
+        products = [*scaled, *(scaled[i] * scaled[j] for i, j in pairs)]
+        totals = [part.total(unit.steps, places, unit.take(v)) for part, v in zip(parts, products, strict=False)]
+        return Sums(parts, (*totals, *(() if counted else (parts[-1].total(unit.steps, places),))))
+
+    found = answer(request, unit, "covariance", [(Asked(parts), 1.0, added)])
+    released = found.stages[0]
+    rows, uncertain = (np.full(1, float(unit.count)), 0.0) if counted else released.part(len(parts) - 1)
+    safe, noise = np.maximum(rows, 1.0), released.deviations[0]
+    means = [np.clip(total / safe, -1.0, 1.0) for total in released.numbers[:columns]]
+    value = np.zeros((size, columns, columns))
+    reach = np.zeros_like(value)
+    for (i, j), total in zip(pairs, released.numbers[columns:], strict=False):
+        unitless = np.clip(total / safe - means[i] * means[j], 0.0 if i == j else -1.0, 1.0)
+        # To first order: the product's noise, that of both means, and that of the number of rows.
+        others = (means[i] ** 2 + means[j] ** 2) if i != j else 4 * means[i] ** 2
+        errors = np.sqrt(noise**2 * (1 + others) + ((unitless - means[i] * means[j]) * uncertain) ** 2) / safe
+        lost = rows <= z * uncertain
+        scale = limits[i].half * limits[j].half
+        value[:, i, j] = value[:, j, i] = unitless * scale
+        reach[:, i, j] = reach[:, j, i] = np.where(lost, 1.0, z * errors) * scale
+    diagonal = np.eye(columns, dtype=bool)
+    low = np.where(diagonal, np.maximum(value - reach, 0.0), value - reach)
+    whole = value, low, value + reach
+    value, low, high = whole if labels else tuple(part[0] for part in whole)
+    names = tuple(
+        (*((group,) if labels else ()), i, j) for group in labels or ("",) for i, j in np.ndindex(columns, columns)
+    )
+    return Statistic("covariance", value, (low, high), level, found.guarantee, names)

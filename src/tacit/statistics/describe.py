@@ -1,0 +1,162 @@
+"""A first table: missing cells, mean, deviation and quartiles of each column, or its frequent values; one release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.checks import check
+from tacit.data.cells import codes_of, numbers
+from tacit.ledger import Ledger
+from tacit.schema import Category, Number, Schema
+from tacit.schema.columns import Column
+from tacit.statistics.asked_rows import Bounds
+from tacit.statistics.categories import keys_of
+from tacit.statistics.description import (
+    MOST_VALUES,
+    Description,
+    Entry,
+    clipped_entry,
+    missing_entry,
+    moments_entry,
+    quartiles_entry,
+    shares_entry,
+)
+from tacit.statistics.finding import KINDS_SHARE, PUBLIC, Columns
+from tacit.statistics.parts import Asked, Part, Released, Sums
+from tacit.statistics.ranks import Ranks
+from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.statistic import quantile_of
+from tacit.types import Adjacency, Array
+
+FACTS_SHARE = 0.3
+"""The part of the budget's mu^2 that finds bounds and categories where no schema declares them."""
+CELLS = 256
+"""Cells of a number's cumulative counts."""
+PRESENT, BEYOND, SUM, SQUARES = Part(1, 0.5), Part(1, 0.5), Part(1, 0.5, signed=True), Part(1, 0.5)
+RANKS = Part(CELLS, 0.5, rising=True)
+NUMBER = (PRESENT, BEYOND, SUM, SQUARES, RANKS)
+ALL = Part(1, 0.5)
+
+
+def describe(
+    table: Any,
+    *,
+    epsilon: float,
+    schema: Schema | None = None,
+    target: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    missing: Sequence[str] = (),
+    delta: float | None = None,
+    adjacency: Adjacency = "replace-one",
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+    level: float = 0.95,
+) -> Description:
+    """Look at a whole table for one price; bounds and categories are found first where no ``schema`` declares them.
+
+    Names of the columns and the types that the table gives them count as public. ``missing`` lists markers of missing
+    cells. With ``groups`` every person weighs the same. ``target`` names the column that the found schema, which the
+    description holds and models take, is to predict.
+    """
+    request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
+    z = quantile_of(level)
+    check(schema is None or target is None, "A declared schema names its target itself; leave target= out.")
+    known = None if schema is None else _plain(schema)
+    markers = missing if schema is None else (*schema.missing, *missing)
+    names = None if known is None else [column.name for column in known]
+    stated = kinds if known is None else {c.name: "number" if isinstance(c, Number) else "text" for c in known}
+    looked = Columns.of(table, lambda rows: Unit.of(rows, groups, rows_per_person), stated, markers, names)
+    first = looked.kinds_stages(KINDS_SHARE)
+    before = [*first, *(looked.facts_stages(FACTS_SHARE) if known is None else [])]
+    count = () if request.counted else (ALL,)
+    numbered = [name for name in looked.cells if looked.kinds.get(name) != "text"]
+    texts = [name for name in looked.cells if looked.kinds.get(name) == "text"]
+    asked = Asked((*count, *NUMBER * len(numbered), *(Part(MOST_VALUES + 2) for _ in texts)))
+
+    def columns_after(earlier: list[Released]) -> tuple[Column, ...]:
+        return looked.found(earlier).columns if known is None else known
+
+    def added(earlier: list[Released]) -> Sums:
+        steps = looked.unit.steps
+        parts: list[Part] = [*count]
+        totals = [ALL.total(steps)] if count else []
+        for column in columns_after(earlier):
+            cells = looked.cells[column.name]
+            if isinstance(column, Number):
+                parts += NUMBER
+                totals += _number_totals(numbers(cells, markers), Bounds(column.lower, column.upper), steps)
+            else:
+                codes = _value_codes(column, cells, looked.markers)
+                parts.append(Part(len(column.values[:MOST_VALUES]) + 2))
+                totals.append(parts[-1].total(steps, codes))
+        return Sums(tuple(parts), tuple(totals))
+
+    share = 1.0 - sum(part for _, part, _ in before)
+    found = answer(request, looked.unit, "describe", [*before, (asked, share, added)], assumptions=(PUBLIC,))
+    released, columns = found.stages[-1], columns_after(found.stages[:-1])
+    records = looked.unit.count if request.counted else None
+    everybody, uncertain = (float(looked.unit.count), 0.0) if not count else _first(released)
+    reading = iter(
+        list(zip(range(len(released.parts)), released.numbers, released.deviations, strict=True))[len(count) :]
+    )
+    entries: dict[str, Entry] = {}
+    for column in columns:
+        if isinstance(column, Number):
+            present, beyond, sums, squares, ranks = (next(reading) for _ in NUMBER)
+            entry = missing_entry(present[1][0], present[2], everybody, uncertain, z, there=True)
+            limits = Bounds(column.lower, column.upper)
+            entry |= clipped_entry(present, beyond, limits, z)
+            entry |= moments_entry(present, sums, squares, limits, z)
+            entry |= quartiles_entry(Ranks.of(released, ranks[0], limits.edges(CELLS), None), z)
+        else:
+            _, counts, deviation = next(reading)
+            entry = missing_entry(counts[-1], deviation, everybody, uncertain, z, there=False)
+            entry |= shares_entry(column, counts, deviation, z)
+        entries[column.name] = entry
+    said = schema
+    if said is None and columns:
+        said = looked.schema(looked.found(found.stages[:-1], target), found.guarantee)
+    return Description(records, entries, said, level, found.guarantee)
+
+
+def _plain(schema: Schema) -> tuple[Column, ...]:
+    """The columns of a schema, its target among them, as numbers and categories."""
+    target = schema.target
+    more: tuple[Column, ...] = ()
+    if target is not None and target.classes is not None:
+        more = (Category(target.name, target.classes),)
+    elif target is not None and target.lower is not None and target.upper is not None:
+        more = (Number(target.name, target.lower, target.upper),)
+    plain = all(isinstance(column, Number | Category) for column in schema.columns)
+    check(plain, "Expected a schema of numbers and categories; curves are for models.")
+    return (*schema.columns, *more)
+
+
+def _first(released: Released) -> tuple[float, float]:
+    return max(float(released.numbers[0][0]), 1.0), released.deviations[0]
+
+
+def _number_totals(values: Array, limits: Bounds, steps: Any) -> list[Array]:
+    """Of a number: cells that are there, their sum and squares in [-1, 1], and their counts by size."""
+    places = np.where(np.isnan(values), -1, 0).astype(np.intp)
+    scaled = limits.scaled(np.nan_to_num(values, nan=limits.middle))
+    return [
+        PRESENT.total(steps, places),
+        BEYOND.total(steps, np.where((values < limits.lower) | (values > limits.upper), 0, -1)),
+        SUM.total(steps, places, scaled),
+        SQUARES.total(steps, places, scaled**2),
+        RANKS.total(steps, limits.cells(values, CELLS)),
+    ]
+
+
+def _value_codes(column: Column, cells: Any, markers: frozenset[str]) -> Any:
+    """Listed values, then all others, then missing cells."""
+    values = column.values[:MOST_VALUES]
+    codes = codes_of(column.name, cells, values)
+    absent = np.fromiter((not key for key in keys_of(cells, markers)), bool, len(cells))
+    return np.where(absent, len(values) + 1, codes)

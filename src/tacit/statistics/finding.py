@@ -1,0 +1,230 @@
+"""A schema where nobody knows one: kinds of columns, bounds and categories, from two stages of noisy counts.
+
+Names of columns are public, and so are their types where the table has any: numbers, truths or text. Whether a column
+of text holds numbers, as all columns of a CSV file may, is found out in the first stage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import check
+from tacit.data.cells import columns_of, key_of, number, numbers
+from tacit.ledger import Ledger
+from tacit.privacy.guarantee import Guarantee
+from tacit.schema import Category, Number, Schema, Target
+from tacit.schema.columns import Column
+from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
+from tacit.statistics.categories import keys_of
+from tacit.statistics.parts import Asked, Occurring, Part, Released, Sums
+from tacit.statistics.release import Request, Stage, Unit, answer
+from tacit.types import Adjacency
+
+KINDS = ("number", "text")
+KINDS_SHARE = 0.04
+"""The part of the budget's mu^2 that finds out which columns of text hold numbers."""
+PUBLIC = "the names of the columns and their types are public"
+ABSENT, OFTEN = Part(1, 0.5), 3.0
+"""Missing cells of a number, and how many deviations of noise there must be for them to have a slot."""
+Stages = list[tuple[Asked, float, Stage]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundSchema(Schema):
+    """A schema whose bounds and categories were paid for.
+
+    ``left_out``: columns in which no value stood out, or fewer than two classes of a target.
+    """
+
+    guarantee: Guarantee | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def guarantee_(self) -> Guarantee | None:
+        """The guarantee, under the name that models have for it."""
+        return self.guarantee
+
+
+class Found(NamedTuple):
+    """Columns with bounds and values; the target, where it was asked for and stood out; columns that did not."""
+
+    columns: tuple[Column, ...]
+    target: Target | None
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns:
+    """The columns of a table that are looked at, and what is known of their kinds; rows are those that count."""
+
+    cells: Mapping[str, NDArray[Any]]
+    kinds: Mapping[str, str]
+    unit: Unit
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: Any, unit_of: Any, kinds: Any, missing: Sequence[str], names: Sequence[str] | None) -> Columns:
+        """All columns, or those named, with the kinds that are declared or that their types tell."""
+        listed = names_of(table) if names is None else list(names)
+        check(listed, "Expected a table with at least one column.")
+        arrays = dict(zip(listed, columns_of(table, listed), strict=True))
+        declared = dict(kinds or {})
+        unknown = sorted(set(declared) - set(listed))
+        check(not unknown, f"The table has no columns {unknown}, whose kinds are declared.")
+        check(all(kind in KINDS for kind in declared.values()), "Expected kinds= to be 'number' or 'text' by column.")
+        typed = {name: "number" for name, cells in arrays.items() if cells.dtype.kind in "iuf"}
+        typed |= {name: "text" for name, cells in arrays.items() if cells.dtype.kind == "b"}
+        unit = unit_of(len(arrays[listed[0]]))
+        taken = {name: unit.take(cells) for name, cells in arrays.items()}
+        return cls(taken, typed | declared, unit, tuple(str(marker) for marker in missing))
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """Columns whose kind is to be found out."""
+        return tuple(name for name in self.cells if name not in self.kinds)
+
+    def with_kinds(self, released: Released) -> Columns:
+        """With the kinds that more cells are of."""
+        found = {
+            name: KINDS[int(counts[1] > counts[0])] for name, counts in zip(self.open, released.numbers, strict=True)
+        }
+        return replace(self, kinds={**self.kinds, **found})
+
+    def after(self, earlier: list[Released]) -> Columns:
+        """With all kinds, once the first stage has found those that were not known."""
+        return self.with_kinds(earlier[0]) if self.open else self
+
+    def kinds_stages(self, share: float) -> Stages:
+        """The first stage: how many cells of each column are numbers, and how many are other text; or none."""
+        if not self.open:
+            return []
+        parts = tuple(Part(2) for _ in self.open)
+
+        def added(_: list[Released]) -> Sums:
+            codes = [self._cell_kinds(name) for name in self.open]
+            return Sums(parts, tuple(parts[0].total(self.unit.steps, one) for one in codes))
+
+        return [(Asked(parts), share, added)]
+
+    def _cell_kinds(self, name: str) -> NDArray[np.intp]:
+        """0 for a number, 1 for other text, -1 for nothing."""
+        known: dict[str, int] = {}
+        keys = keys_of(self.cells[name], self.markers)
+        for key in keys:
+            if key not in known:
+                known[key] = -1 if not key else int(math.isnan(number(key)))
+        return np.fromiter((known[key] for key in keys), np.intp, len(keys))
+
+    @property
+    def markers(self) -> frozenset[str]:
+        """What stands for a missing cell."""
+        return frozenset(key_of(marker) for marker in self.missing)
+
+    def facts_stages(self, share: float, target: str | None = None) -> Stages:
+        """The stage that finds bounds and categories; a column of unknown kind is priced as the dearer one."""
+        parts = (*bound_parts(), ABSENT)
+        numbered = [name for name in self.cells if self.kinds.get(name) != "text"]
+        texts = [1.0 for name in self.cells if self.kinds.get(name) == "text"]
+        asked = Asked(parts * len(numbered), (*texts, *(0.0 for _ in self.open)))
+
+        def added(earlier: list[Released]) -> Sums:
+            whole = self.after(earlier)
+            totals: list[Any] = []
+            occurring = []
+            for name, cells in self.cells.items():
+                if whole.kinds[name] == "number":
+                    values = numbers(cells, self.missing)
+                    absent = ABSENT.total(self.unit.steps, np.where(np.isnan(values), 0, -1))
+                    totals += [*bound_totals(values, self.unit.steps), absent]
+                else:
+                    occurring.append(Occurring.of(keys_of(cells, self.markers), self.unit.steps))
+            return Sums(parts * (len(totals) // len(parts)), tuple(totals), tuple(occurring))
+
+        return [(asked, share, added)]
+
+    def found(self, earlier: list[Released], target: str | Target | None = None) -> Found:
+        """What the released counts say: columns, the target where it is one of them, and columns that are left out."""
+        whole, released = self.after(earlier), earlier[-1]
+        counts, shown = iter(zip(released.numbers, released.deviations, strict=True)), iter(released.shown)
+        columns: list[Column] = []
+        left_out: list[str] = []
+        goal = target if isinstance(target, Target) else None
+        for name in self.cells:
+            if whole.kinds[name] == "number":
+                (coarse, one), (fine, other), (absent, rough) = (next(counts) for _ in range(3))
+                bounds = bounds_from(coarse, fine, (one, other))
+                if name == target:
+                    goal = Target(name, None, bounds.lower, bounds.upper)
+                else:
+                    columns.append(Number(name, bounds.lower, bounds.upper, bool(absent[0] > OFTEN * rough)))
+            else:
+                values = tuple(next(shown))
+                if name == target and len(values) >= 2:
+                    goal = Target(name, tuple(sorted(values)))
+                elif name != target and values:
+                    columns.append(Category(name, values))
+                else:
+                    left_out.append(name)
+        return Found(tuple(columns), goal, tuple(left_out))
+
+    def schema(self, found: Found, guarantee: Guarantee) -> FoundSchema:
+        """The schema of what was found."""
+        check(found.columns, "No column has values that stand out of the noise. Raise epsilon, or declare a schema.")
+        return FoundSchema(
+            columns=found.columns, target=found.target, missing=self.missing, guarantee=guarantee,
+            left_out=found.left_out,
+        )  # fmt: skip
+
+
+def names_of(table: Any) -> list[str]:
+    """The names of a table's columns."""
+    present = getattr(table, "column_names", None)
+    if present is None:
+        present = getattr(table, "columns", None)
+    if present is None:
+        check(isinstance(table, Mapping), "Expected a table with named columns: pandas, polars, pyarrow or a dict.")
+        present = table.keys()
+    names = list(present)
+    check(all(isinstance(name, str) for name in names), "Expected the names of all columns to be text.")
+    return names
+
+
+def private_schema(
+    table: Any,
+    *,
+    epsilon: float,
+    target: str | Target | None = None,
+    columns: Sequence[str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    missing: Sequence[str] = (),
+    delta: float | None = None,
+    adjacency: Adjacency = "replace-one",
+    groups: Any = None,
+    rows_per_person: int | None = None,
+    ledger: Ledger | str | None = None,
+    random_state: Any = None,
+) -> FoundSchema:
+    """A schema with bounds and categories that are paid for, in one release, with the guarantee of it.
+
+    ``target`` is the column to predict: a name, whose classes or bounds are then found too, or a Target that declares
+    them. ``kinds`` declares columns to be 'number' or 'text'; ``missing`` lists markers of missing cells. Names of the
+    columns and the types that the table gives them count as public.
+    """
+    request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
+    listed = names_of(table) if columns is None else list(columns)
+    if isinstance(target, Target):
+        listed = [name for name in listed if name != target.name]
+    elif target is not None:
+        check(target in names_of(table), f"The table has no column {target!r} to predict.")
+        listed = listed if target in listed else [*listed, target]
+    looked = Columns.of(table, lambda rows: Unit.of(rows, groups, rows_per_person), kinds, missing, listed)
+    first = looked.kinds_stages(KINDS_SHARE)
+    stages = [*first, *looked.facts_stages(1.0 - KINDS_SHARE * len(first))]
+    found = answer(request, looked.unit, "schema", stages, assumptions=(PUBLIC,))
+    return looked.schema(looked.found(found.stages, target), found.guarantee)

@@ -1,0 +1,167 @@
+"""A scaler whose means and scales are paid for: the first step of a pipeline that keeps its promise."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from tacit.checks import check, check_positive
+from tacit.data.canonical import canonical, thin
+from tacit.ledger import Ledger
+from tacit.statistics.aggregates import positive
+from tacit.statistics.asked_rows import Bounds
+from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
+from tacit.statistics.parts import Asked, Part, Released, Sums
+from tacit.statistics.ranks import Ranks
+from tacit.statistics.release import Request, Unit, answer
+from tacit.training import Prepared
+from tacit.types import Adjacency, Array
+
+BOUNDS_SHARE = 0.5
+"""The part of the budget's mu^2 that finds bounds where none are declared."""
+CELLS = 128
+SUM, SQUARES, RANKS = Part(1, signed=True), Part(1), Part(CELLS, rising=True)
+NORMAL_QUARTILES = 1.349
+"""How far apart the outer quartiles of a normal distribution are, in standard deviations."""
+
+
+@dataclass(eq=False, repr=False)
+class PrivateScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Centre and scale columns by statistics that are paid for, and clip at ``limit`` scales to either side.
+
+    ``bounds``: one public pair for all columns, a list of one pair a column, or None: then a part of the budget finds
+    them. ``scale``: 'deviation' (mean and standard deviation) or 'quartiles' (median and distance of the quartiles over
+    1.349, which a few far values do not move). What comes out lies within [-limit, limit].
+    """
+
+    epsilon: float = 1.0
+    _: KW_ONLY
+    bounds: Any = None
+    scale: Literal["deviation", "quartiles"] = "deviation"
+    limit: float = 4.0
+    delta: float | None = None
+    adjacency: Adjacency = "replace-one"
+    rows_per_person: int | None = None
+    random_state: Any = None
+    ledger: Ledger | str | None = None
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Pay for bounds, centres and scales of the columns; y is not looked at."""
+        for name in ("center_", "scale_", "guarantee_"):
+            self.__dict__.pop(name, None)
+        check_positive("limit", self.limit)
+        check(
+            self.scale in ("deviation", "quartiles"), f"Expected scale={self.scale!r} to be 'deviation' or 'quartiles'."
+        )
+        matrix = self._validated(X, reset=True)
+        request = Request(
+            epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, ledger=self.ledger,
+            random_state=self.random_state,
+        )  # fmt: skip
+        unit = Unit.of(len(matrix), groups, None if groups is None else self.rows_per_person)
+        columns = matrix.shape[1]
+        declared = None if self.bounds is None else _listed(self.bounds, columns)
+        parts = (SUM, SQUARES) if self.scale == "deviation" else (RANKS,)
+        rows = () if request.counted else (Part(1),)
+
+        def magnitudes(_: list[Released]) -> Sums:
+            taken = unit.take(matrix)
+            totals = [total for place in range(columns) for total in bound_totals(taken[:, place], unit.steps)]
+            return Sums(bound_parts() * columns, tuple(totals))
+
+        def limits(earlier: list[Released]) -> list[Bounds]:
+            return declared if declared is not None else _found(earlier[0], columns)
+
+        def added(earlier: list[Released]) -> Sums:
+            taken, steps, totals = unit.take(matrix), unit.steps, [part.total(unit.steps) for part in rows]
+            for place, one in enumerate(limits(earlier)):
+                values = taken[:, place]
+                if self.scale == "deviation":
+                    scaled = one.scaled(values)
+                    totals += [SUM.total(steps, None, scaled), SQUARES.total(steps, None, scaled**2)]
+                else:
+                    totals.append(RANKS.total(steps, one.cells(values, CELLS)))
+            return Sums((*rows, *parts * columns), tuple(totals))
+
+        first = [(Asked(bound_parts() * columns), BOUNDS_SHARE, magnitudes)] if declared is None else []
+        last = (Asked((*rows, *parts * columns)), 1.0 - BOUNDS_SHARE * len(first), added)
+        found = answer(request, unit, "scaler", [*first, last], spend=self._spend)
+        count = float(unit.count) if request.counted else max(float(found.stages[-1].numbers[0][0]), 1.0)
+        self.bounds_ = [(one.lower, one.upper) for one in limits(found.stages)]
+        read = _deviations if self.scale == "deviation" else _quartiles
+        self.center_, self.scale_ = read(found.stages[-1], len(rows), limits(found.stages), count)
+        return self
+
+    def _spend(self, prepared: Prepared) -> None:
+        self.guarantee_ = prepared.guarantee
+
+    def transform(self, X: Any) -> Array:
+        """Each row by itself: less the centres, over the scales, clipped at the limit."""
+        check_is_fitted(self, "scale_")
+        matrix = self._validated(X, reset=False)
+        lower, upper = np.array(self.bounds_).T
+        with np.errstate(over="ignore"):
+            moved = (np.clip(matrix, lower, upper) - self.center_) / self.scale_
+        return np.clip(moved, -float(self.limit), float(self.limit))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns: those that went in."""
+        check_is_fitted(self, "scale_")
+        names = getattr(self, "feature_names_in_", None)
+        if input_features is not None:
+            names = np.asarray(input_features, dtype=object)
+            check(len(names) == self.n_features_in_, "Expected one name for each column.")
+        return names if names is not None else np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
+
+    def _validated(self, X: Any, reset: bool) -> Array:
+        check(not thin(X), "Expected a dense X; a scaler would fill a sparse one.")
+        matrix = canonical(X)
+        validate_data(self, X, y="no_validation", reset=reset, skip_check_array=True)
+        check(
+            bool(np.isfinite(matrix).all()),
+            "X has NaN or infinite cells. Leave those rows out or fill them in with a public number.",
+        )
+        return np.asarray(check_array(matrix, estimator=self, dtype=np.float64))
+
+
+def _listed(bounds: Any, columns: int) -> list[Bounds]:
+    """One pair a column, from one pair for all or a list of pairs."""
+    array = np.asarray(bounds, dtype=object)
+    pairs = [bounds] * columns if array.shape == (2,) else list(bounds)
+    check(len(pairs) == columns, f"Expected bounds of {columns} columns: one public pair each, or one pair for all.")
+    return [Bounds.of(pair, f"column {place}") for place, pair in enumerate(pairs)]
+
+
+def _found(released: Released, columns: int) -> list[Bounds]:
+    numbers, deviations = released.numbers, released.deviations
+    firsts = range(0, 2 * columns, 2)
+    return [bounds_from(numbers[place], numbers[place + 1], deviations[place : place + 2]) for place in firsts]
+
+
+def _deviations(released: Released, first: int, limits: list[Bounds], count: float) -> tuple[Array, Array]:
+    """Means and standard deviations; a scale that is lost in noise is what the noise alone would give."""
+    centers, scales = [], []
+    for place, one in enumerate(limits):
+        (total, noise), (second, rough) = (released.part(first + 2 * place + step) for step in (0, 1))
+        mean = float(np.clip(total[0] / count, -1.0, 1.0))
+        roughly = np.array([np.hypot(rough, 2 * mean * noise) / count])
+        variance = positive(np.array([second[0] / count - mean**2]), roughly)
+        centers.append(one.middle + one.half * mean)
+        scales.append(one.half * float(np.sqrt(np.clip(variance[0], 1e-12, 1.0))))
+    return np.array(centers), np.array(scales)
+
+
+def _quartiles(released: Released, first: int, limits: list[Bounds], count: float) -> tuple[Array, Array]:
+    """Medians, and distances of the quartiles, at least a cell."""
+    centers, scales = [], []
+    for place, one in enumerate(limits):
+        ranks = Ranks.of(released, first + place, one.edges(CELLS), count)
+        low, middle, high = (ranks.at(share) for share in (0.25, 0.5, 0.75))
+        centers.append(middle)
+        scales.append(max(high - low, 2 * one.half / CELLS) / NORMAL_QUARTILES)
+    return np.array(centers), np.array(scales)
