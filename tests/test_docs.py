@@ -23,7 +23,9 @@ from tacit.report import catalogue as survey
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PARTS = ("start", "schema", "features", "additive", "intervals", "ledger", "statement", "which-method", "methods")
+PARTS = (
+    "start", "schema", "features", "additive", "intervals", "search", "ledger", "statement", "which-method", "methods",
+)  # fmt: skip
 ALONE = [DOCS / f"{name}.md" for name in PARTS]
 RUN = [ROOT / "README.md", *ALONE, *sorted((DOCS / "tutorials").glob("*.md"))]
 WRITTEN = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tacit.privacy.guarantee import Guarantee as Guarantee
     from tacit.privacy.guarantee import spent as spent
     from tacit.schema import Schema as Schema
+    from tacit.search import PrivateSearch as PrivateSearch
     from tacit.training import RefutedWarning as RefutedWarning
     from tacit.types import Budget as Budget
 
@@ -44,6 +45,7 @@ _PLACES = {
     "MLPClassifier": "tacit.nn",
     "MisuseWarning": "tacit.data.curator",
     "PrivacyError": "tacit.checks",
+    "PrivateSearch": "tacit.search",
     "RefutedWarning": "tacit.training",
     "Schema": "tacit.schema",
     "Statement": "tacit.privacy.desk",

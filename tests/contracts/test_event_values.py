@@ -17,6 +17,7 @@ from tacit.privacy.events import (
     Objective,
     PoissonGaussian,
     Response,
+    Selection,
     Sensitivity,
     Shuffled,
     Sphere,
@@ -48,6 +49,7 @@ ALL = [
         rare=1e-20,
     ),
     Shuffled(2.0, 0.0, 100),
+    Selection(candidates=((Gaussian(ONE, 3.0), Gaussian(ONE, 1.0)),), stop=0.5),
 ]
 
 
@@ -73,7 +75,7 @@ def test_events_survive_json(event):
 
 
 def test_unknown_kinds_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"known kind: Gaussian, PoissonGaussian, .*, Shuffled\."):
+    with pytest.raises(ValueError, match=r"known kind: Gaussian, PoissonGaussian, .*, Selection\."):
         events.from_dict({"kind": "Laplace"})
 
 
