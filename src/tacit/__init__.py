@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tacit.privacy.guarantee import Guarantee as Guarantee
     from tacit.privacy.guarantee import spent as spent
     from tacit.schema import Schema as Schema
+    from tacit.search import PrivateSearch as PrivateSearch
     from tacit.statistics import PrivateScaler as PrivateScaler
     from tacit.statistics import private_schema as private_schema
     from tacit.training import RefutedWarning as RefutedWarning
@@ -49,6 +50,7 @@ _PLACES = {
     "MisuseWarning": "tacit.data.curator",
     "PrivacyError": "tacit.checks",
     "PrivateScaler": "tacit.statistics",
+    "PrivateSearch": "tacit.search",
     "RefutedWarning": "tacit.training",
     "Schema": "tacit.schema",
     "Statement": "tacit.privacy.desk",

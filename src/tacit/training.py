@@ -17,6 +17,7 @@ from typing import Any
 from tacit._version import __version__
 from tacit.checks import at_most, plain_numbers, refuse
 from tacit.ledger import Ledger, ledger_of
+from tacit.ledger.listening import listener
 from tacit.mechanisms.base import Chosen, Plan
 from tacit.privacy import accounting
 from tacit.privacy.calibrate import fits
@@ -168,7 +169,14 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
 
 
 def charge(prepared: Prepared, ledger: Ledger | str | None) -> None:
-    """Write the release down in its ledger, before anything of it exists; refused where the ledger has no room."""
+    """Write the release down in its ledger, before anything of it exists; refused where the ledger has no room.
+
+    A part of a larger release is told to whoever states that one, and charged with it.
+    """
+    hear = listener()
+    if hear is not None:
+        hear(prepared.guarantee)
+        return
     book = ledger_of(ledger)
     if book is not None:
         book.charge(prepared.guarantee)

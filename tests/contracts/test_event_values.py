@@ -18,6 +18,7 @@ from tacit.privacy.events import (
     PoissonGaussian,
     Rare,
     Response,
+    Selection,
     Sensitivity,
     Shuffled,
     Sphere,
@@ -50,6 +51,7 @@ ALL = [
     ),
     Shuffled(2.0, 0.0, 100),
     Rare(1e-9),
+    Selection(candidates=((Gaussian(ONE, 3.0), Gaussian(ONE, 1.0)),), stop=0.5),
 ]
 
 
@@ -75,7 +77,7 @@ def test_events_survive_json(event):
 
 
 def test_unknown_kinds_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"known kind: Gaussian, PoissonGaussian, .*, Shuffled, Rare\."):
+    with pytest.raises(ValueError, match=r"known kind: Gaussian, PoissonGaussian, .*, Selection\."):
         events.from_dict({"kind": "Laplace"})
 
 

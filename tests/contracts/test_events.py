@@ -20,6 +20,7 @@ from tacit.privacy.events import (
     PoissonGaussian,
     Rare,
     Response,
+    Selection,
     Sensitivity,
     Shuffled,
     Sphere,
@@ -40,6 +41,7 @@ HONEST = [
         features=3, records=500, honest=500, row=1.0, cross=1.0, radius=2.0, row_scale=0.5, scale=30.0, ridge=-4.0,
         tail=1e-8, rare=1e-20,
     ),
+    Selection(candidates=((Gaussian(MOVED, 30.0), Gaussian(MOVED, 90.0)),), stop=0.5),
 ]  # fmt: skip
 ABSURD = [10**400, math.nan, math.inf, -math.inf, True, False, "1", None, [1.0], {}]
 """No number of an event may be any of these."""
@@ -217,7 +219,7 @@ def test_an_epsilon_is_found_with_few_prices_and_is_infinite_from_half_a_million
 PURE = Objective(slope=1.0, trace=0.25, strength=3.0, scale=9.0, geometry="monotone", noise="sphere")
 BESIDE = {  # what each kind is priced beside, of one more of its kind, a Gaussian release and a pure one
     Gaussian: "ng", PoissonGaussian: "ng", SubsetGaussian: "ng", Sphere: "np", Objective: "g", Claimed: "",
-    Response: "ng", Shuffled: "", InputMinimum: "g", Rare: "ngp",
+    Response: "ng", Shuffled: "", InputMinimum: "g", Rare: "ngp", Selection: "g",
 }  # fmt: skip
 
 
@@ -238,7 +240,7 @@ def test_what_has_no_proof_together_is_refused(event):
 @pytest.mark.parametrize("event", HONEST, ids=lambda event: type(event).__name__)
 def test_every_kind_is_priced_under_both_adjacencies_or_refused_in_a_sentence(event):
     """And only pure releases have a price without a delta."""
-    if isinstance(event, SubsetGaussian | InputMinimum | Response | Shuffled | Claimed):
+    if isinstance(event, SubsetGaussian | InputMinimum | Response | Shuffled | Selection | Claimed):
         with pytest.raises(PrivacyError, match=r"replace-one|Poisson sampling"):
             accounting.delta((event,), 1.0, "add-remove")
     else:

@@ -27,10 +27,11 @@ from tacit.mechanisms import (
     choose_method,
 )
 from tacit.mechanisms.counts import Tables, calibrate_counts
-from tacit.privacy.events import Claimed, Gaussian, Sensitivity
+from tacit.privacy.events import Claimed, Gaussian, Selection, Sensitivity
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.theorems import MODEL, RECORD, THEOREMS
 from tacit.published import PUBLISHED, PiDbdpErm, PidpSgd, PublishedInput
+from tacit.search.trials import SelectionPlan
 from tacit.training import prepare, state
 from tacit.types import ADJACENCIES, Budget, Facts
 
@@ -97,7 +98,11 @@ def every_guarantee():
     scores = [
         state(SCORES, 300, Budget(1.0, 1e-5, way), method="evaluation", seeded=True).guarantee for way in ADJACENCIES
     ]
-    return [*alone, *later, *counts, *scores]
+    trial = (*stated("gradient", "replace-one", "proven", Logistic())[0].events, Gaussian(Sensitivity(1.0, 1.0), 9.0))
+    event = Selection(candidates=(trial,), stop=0.5)
+    plan = SelectionPlan(events=(event,), theorem="selection", fits=(), stop=0.5, epsilon=1.0, delta=1e-6, scale=9.0)
+    search = state(plan, 300, Budget(9.0, 1e-5), method="search", seeded=True).guarantee
+    return [*alone, *later, *counts, *scores, search]
 
 
 def objection(guarantee, theorem=None):
@@ -130,7 +135,7 @@ def test_no_other_theorem_can_be_cited_for_a_method_by_name():
 
 
 def test_the_names_in_the_rows_are_those_of_methods():
-    known = {*METHODS, *PUBLISHED, *NETWORKS, "counts", "evaluation"}
+    known = {*METHODS, *PUBLISHED, *NETWORKS, "counts", "evaluation", "search"}
     known |= {type(entry.mechanism).__name__ for entry in (METHODS | PUBLISHED).values()}
     named = {name for row in THEOREMS.values() for name in (*row.methods, *row.published)}
     assert named == known

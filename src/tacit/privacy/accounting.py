@@ -9,6 +9,7 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | Sphere and Objective (sphere noise) | pure epsilon, added | upper bound |
 | InputMinimum with Gaussian | :func:`input_delta`, then basic composition (replace-one) | upper bound |
 | Response with Gaussian | a pure and a Gaussian release, multiplied (replace-one) | exact for randomised response |
+| Selection with Gaussian | the profile of one trial (:mod:`tacit.privacy.selection`) | upper bound |
 | Shuffled, alone | the pair of binomials of :mod:`tacit.privacy.shuffle` (replace-one) | upper bound |
 | Claimed, alone | the paper's word, replace-one only | none: see the theorem's status |
 | Rare, beside all of these | its probability, added to delta | exact |
@@ -42,6 +43,7 @@ from tacit.privacy.events import (
     PoissonGaussian,
     Rare,
     Response,
+    Selection,
     Shuffled,
     Sphere,
     SubsetGaussian,
@@ -56,6 +58,7 @@ from tacit.privacy.minimisers import (
     objective_delta,
 )
 from tacit.privacy.privacy_loss import DominatingPair
+from tacit.privacy.selection import Profile, selected
 from tacit.privacy.shuffle import shuffled_approximate_delta
 from tacit.privacy.tails import chi_delta, gaussian_delta
 from tacit.rounding import SMALL, below, border, up
@@ -274,9 +277,25 @@ def _shuffled(own: tuple[Shuffled], _: float, __: Adjacency) -> _Curve:
     return _Curve(lambda e: event.delta if e >= event.epsilon else bound(min(e, high)))
 
 
+def _selection(own: tuple[Selection], mu: float, adjacency: Adjacency) -> _Curve:
+    """Which candidate a trial has is released with it, so a trial's delta is the mean of theirs."""
+    (event,) = own
+    curves = [_curve(one, adjacency) for one in event.candidates]
+
+    def trial(e: float) -> float:
+        return up(math.fsum(min(1.0, curve.at(e)) for curve in curves) / len(curves))
+
+    if event.stop == 1 and len(curves) == 1 and not mu:
+        return curves[0]
+    best = trial if event.stop == 1 else selected(Profile.of(trial), event.stop)
+    joint = Profile.of(best).beside(mu) if mu else best
+    return _Curve(joint, lambda d: border(lambda e: _Curve(joint).at(e) > d, most=_HIGHEST, relative=1e-6)[1])
+
+
 _CLAIM = "The paper's claim is for replace-one neighbours only. Use adjacency='replace-one'."
 _SUBSET = "Batches without replacement are analysed for replace-one neighbours only. Use Poisson sampling."
 _LOCAL = "The analysis of this method does not cover add-remove neighbours. Use adjacency='replace-one'."
+_SCORED = "The scores of a search are analysed for replace-one neighbours only. Use adjacency='replace-one'."
 _PURE_RULE = _Rule(curve=_pure, alone=True, pure=True)
 _RULES: dict[tuple[type[Event], str], _Rule] = {
     (Gaussian, ""): _Rule(curve=lambda _, mu, __: _gdp(mu)),
@@ -287,6 +306,7 @@ _RULES: dict[tuple[type[Event], str], _Rule] = {
     (Sphere, ""): _PURE_RULE,
     (InputMinimum, ""): _Rule(curve=_input, single=True, replace_only=_LOCAL),
     (Response, ""): _Rule(curve=_response, pure=True, replace_only=_LOCAL),
+    (Selection, ""): _Rule(curve=_selection, single=True, replace_only=_SCORED),
     (Shuffled, ""): _Rule(curve=_shuffled, single=True, alone=True, replace_only=_LOCAL),
     (Claimed, ""): _Rule(curve=_claimed, single=True, alone=True, pure=True, replace_only=_CLAIM),
     (Rare, ""): _Rule(curve=lambda own, _, __: _Curve(lambda e: 0.0, lambda d: 0.0)),

@@ -24,6 +24,8 @@ COUNT = 10**12
 """The most steps or records."""
 OUTPUTS = 10**6
 """The most classes, or models, of one release."""
+CANDIDATES, LEAST_STOP = 64, 1e-4
+"""The most candidates of a selection; the least probability to stop after a trial."""
 
 
 def _is_real(value: object) -> TypeGuard[float]:
@@ -288,18 +290,34 @@ class Rare:
         check(is_positive, f"Expected 0 < probability={_shown(self.probability)} < 1, and at least {SMALLEST:g}.")
 
 
-Event = (
-    Gaussian
-    | PoissonGaussian
-    | SubsetGaussian
-    | Sphere
-    | Objective
-    | Claimed
-    | InputMinimum
-    | Response
-    | Shuffled
-    | Rare
-)
+Trained = Gaussian | PoissonGaussian | SubsetGaussian | Objective
+"""What a trial of a search may release: all of it composes with the Gaussian noise of its score."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The best of some trials by a score that is private itself: a trial releases one list of ``candidates``.
+
+    Each list is as likely; the score's own event is its last. After each trial the run stops with probability ``stop``.
+    """
+
+    candidates: tuple[tuple[Event, ...], ...]
+    stop: float
+
+    def __post_init__(self) -> None:
+        lists = isinstance(self.candidates, tuple) and all(isinstance(one, tuple) and one for one in self.candidates)
+        check(lists and self.candidates, "Expected the candidates of a selection to be lists of events.")
+        check(
+            len(self.candidates) <= CANDIDATES and max(map(len, self.candidates)) <= CANDIDATES,
+            f"Expected at most {CANDIDATES} candidates, and as many events of each.",
+        )
+        known = all(isinstance(event, Trained) for one in self.candidates for event in one)
+        check(known, "Expected a candidate to release sums or minimisers with Gaussian noise, and nothing else.")
+        bounded = _is_real(self.stop) and LEAST_STOP <= self.stop <= 1
+        check(bounded, f"Expected {LEAST_STOP:g} <= stop={_shown(self.stop)} <= 1.")
+
+
+Event = Trained | Sphere | Claimed | InputMinimum | Response | Shuffled | Rare | Selection
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 
@@ -320,12 +338,17 @@ _COMMON = {field.name for field in dataclasses.fields(Declared)}
 
 
 def declared(event: Event) -> Declared:
-    """The common facts of an event of any kind."""
+    """The common facts of an event of any kind; a selection speaks of the records that its candidates speak of."""
+    if isinstance(event, Selection):
+        return Declared(records=max(declared(part).records for one in event.candidates for part in one))
     return Declared(**{name: value for name, value in vars(event).items() if name in _COMMON})
 
 
 def to_dict(event: Event) -> dict[str, Any]:
     """An event as plain data, for JSON."""
+    if isinstance(event, Selection):
+        lists = [[to_dict(part) for part in one] for one in event.candidates]
+        return {"kind": type(event).__name__, "candidates": lists, "stop": event.stop}
     return {"kind": type(event).__name__, **dataclasses.asdict(event)}
 
 
@@ -347,8 +370,22 @@ def from_dict(data: object) -> Event:
     fields = _fields(kind, given)
     if "sensitivity" in fields:
         fields["sensitivity"] = Sensitivity(**_fields(Sensitivity, fields["sensitivity"]))
+    if kind is Selection:
+        fields["candidates"] = _candidates(fields["candidates"])
     event: Event = kind(**fields)
     return event
+
+
+def _candidates(data: object) -> tuple[tuple[Event, ...], ...]:
+    """The lists of a selection; a selection within one is refused before it is looked into."""
+    check(
+        isinstance(data, list) and all(isinstance(one, list) for one in data) and len(data) <= CANDIDATES,
+        f"Expected the candidates of a selection to be at most {CANDIDATES} lists of events.",
+    )
+    assert isinstance(data, list)  # for the type checker
+    nested = any(isinstance(part, dict) and part.get("kind") == Selection.__name__ for one in data for part in one)
+    check(not nested, "Expected no selection within a selection.")
+    return tuple(tuple(from_dict(part) for part in one) for one in data)
 
 
 def _fields(kind: type[Any], data: object) -> dict[str, Any]:

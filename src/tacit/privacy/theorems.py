@@ -19,6 +19,7 @@ from tacit.privacy.events import (
     PoissonGaussian,
     Rare,
     Response,
+    Selection,
     Shuffled,
     Sphere,
     SubsetGaussian,
@@ -255,6 +256,16 @@ THEOREMS: dict[str, Theorem] = {
             "scaler",
         ),
         protects=(TABLE,),
+    ),
+    "selection": Theorem(
+        "The best, by a private score, of a geometric number of trials, each private by itself, has the density "
+        "phi'(F) times that of one trial; its privacy profile follows from that of one trial.",
+        "Liu & Talwar 2019; Papernot & Steinke 2022; Koskela, Redberg & Wang 2024; our proof on the page",
+        "proven",
+        "search",
+        ((Release(Selection),),),
+        ("search",),
+        adjacencies=REPLACE,
     ),
     "pidp-sgd": Theorem(
         "PIDP-SGD is said to be (eps_1 + eps_2, delta_1 + delta_2)-private although records of small influence are "

@@ -1,0 +1,33 @@
+"""Releases that are parts of a larger one: while somebody listens, they are told, and no ledger is charged.
+
+Whoever listens has charged the whole before, or stops the release. So only what states such a whole may listen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from tacit.privacy.guarantee import Guarantee
+
+Listener = Callable[[Guarantee], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Tell the listener of every release inside, before it exists, in the place of any ledger.
+
+    It holds for this thread (or task) alone. What the listener raises ends the release, and nothing was released.
+    """
+    before = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
+def listener() -> Listener | None:
+    """Who is told of releases in the place of a ledger, or nobody."""
+    return _LISTENER.get()

@@ -1,0 +1,70 @@
+"""What is tried: settings of one estimator, all of them public, the settings as they are given first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+
+from tacit.checks import check
+from tacit.privacy.events import CANDIDATES
+
+DRAWS = 15
+"""Settings that are drawn where a grid has distributions: with a seed that everybody knows."""
+SEED = 0
+Settings = dict[str, Any]
+
+
+def settings_of(estimator: Any, grid: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[Settings, ...]:
+    """Zero tuning first, which is no setting at all; then those of the grid, or drawn from its distributions.
+
+    Settings that the estimator has already are not tried twice.
+    """
+    maps = [grid] if isinstance(grid, Mapping) else grid
+    known = isinstance(maps, Sequence) and all(isinstance(one, Mapping) for one in maps)
+    check(known and maps, "Expected a grid: a dict of settings and their values, or a list of such dicts.")
+    drawn = any(hasattr(values, "rvs") for one in maps for values in one.values())
+    listed = ParameterSampler(grid, DRAWS, random_state=SEED) if drawn else ParameterGrid(grid)
+    own = estimator.get_params(deep=True)
+    unknown = sorted({name for one in maps for name in one} - set(own))
+    check(not unknown, f"Expected settings that the estimator has; it has no {', '.join(unknown)}.")
+    others = [settings for settings in listed if any(not _same(own[name], value) for name, value in settings.items())]
+    check(others, "Expected a grid with some settings beside those that the estimator has.")
+    check(
+        len(others) < CANDIDATES,
+        f"Expected at most {CANDIDATES - 1} settings in the grid, which has {len(others)}. Leave some out.",
+    )
+    return ({}, *others)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether both are the same setting: 1 is 1.0 but not True; objects that cannot be compared are not."""
+    try:
+        return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+    except (TypeError, ValueError):
+        return False
+
+
+def name_of(estimator: Any, setting: str) -> str:
+    """The name of a setting of the one private step in an estimator or a pipeline."""
+    names: list[str] = [name for name in estimator.get_params(deep=True) if name.rpartition("__")[2] == setting]
+    check(
+        len(names) == 1,
+        f"Expected an estimator with one setting {setting!r}: a private model, or a pipeline with one private step; "
+        f"found {len(names)}.",
+    )
+    return names[0]
+
+
+def private_step(estimator: Any) -> Any:
+    """The private model itself: the estimator, or its step that has the budget."""
+    path = name_of(estimator, "epsilon").rpartition("__")[0]
+    return estimator.get_params(deep=True)[path] if path else estimator
+
+
+def made(estimator: Any, settings: Settings, **own: Any) -> Any:
+    """A fresh estimator with these settings; ``own`` are settings of its private step, which charges no ledger."""
+    fresh = clone(estimator).set_params(**settings)
+    return fresh.set_params(**{name_of(fresh, name): value for name, value in {**own, "ledger": None}.items()})

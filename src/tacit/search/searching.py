@@ -1,0 +1,159 @@
+"""A search for settings as one private release, with the contract of a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.checks import check, refuse
+from tacit.data.canonical import column
+from tacit.estimators.base import budget_of, source_from
+from tacit.ledger import Ledger
+from tacit.privacy.guarantee import Guarantee
+from tacit.search.candidates import name_of, private_step, settings_of
+from tacit.search.scoring import score_of
+from tacit.search.sharing import calibrate_search, spending
+from tacit.search.trials import Best, Trials
+from tacit.training import ONE_RELEASE, UNSCALED, Prepared, state, train
+from tacit.types import Array, Budget
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+_ONE_UNIT = "A search is analysed for replace-one neighbours only. Use adjacency='replace-one' in its estimator."
+
+
+def _offers(method: Method) -> Method:
+    """A method that is there where the model has it: the one that was chosen, or before that the estimator."""
+    name = method.__name__
+    found: Method = available_if(lambda self: hasattr(vars(self).get("best_estimator_", self.estimator), name))(method)
+    return found
+
+
+def _assumed(promised: tuple[Guarantee, ...]) -> tuple[str, ...]:
+    """What all candidates assume, and what some do; what every guarantee assumes is added elsewhere."""
+    common = set.intersection(*(set(guarantee.assumptions) for guarantee in promised))
+    said = dict.fromkeys(word for guarantee in promised for word in guarantee.assumptions)
+    own = [word for word in said if word not in (UNSCALED, ONE_RELEASE)]
+    return tuple(word if word in common else f"in some trials {word}" for word in own)
+
+
+@dataclass(eq=False, repr=False)
+class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """The best of some settings by a private score: fits, scores and choice cost (epsilon, delta) together.
+
+    Parameters: ``estimator``, a private model of Tacit or a pipeline with one; ``grid``, a dict of settings and the
+    values to try, or distributions, or a list of such dicts (the estimator's own settings are a candidate too);
+    ``epsilon``, ``delta`` (None: n**-1.5) for the whole; ``scoring`` ('accuracy' or 'brier' for classes,
+    'squared-error' or 'absolute-error' for numbers; 'auto': the first of its kind); ``trials``, how many on average,
+    and ``share``, the part of a trial's budget (of mu^2) for its score (None: rules from public facts; where there are
+    too few records for a search to pay, the estimator's own settings are used and nothing is tried); ``ledger``;
+    ``random_state`` (None: operating system entropy). Budget and random state of the estimator itself are not used; its
+    ledger is, where the search has none.
+
+    Fitted: ``best_estimator_``, ``best_params_``, ``best_score_`` (its noisy score, a part of n; of the best it is
+    more often too high than too low; NaN where nothing was tried), ``guarantee_``.
+    """
+
+    estimator: Any
+    grid: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    epsilon: float = 1.0
+    _: KW_ONLY
+    delta: float | None = None
+    scoring: str = "auto"
+    trials: float | None = None
+    share: float | None = None
+    random_state: Any = None
+    ledger: Ledger | str | None = None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Try, score, choose: one release. Nothing is told about the others, not even how many there were."""
+        for name in ("best_estimator_", "best_params_", "best_score_"):
+            self.__dict__.pop(name, None)
+        adjacency = self.estimator.get_params(deep=True)[name_of(self.estimator, "adjacency")]
+        if adjacency != "replace-one":
+            refuse(_ONE_UNIT)
+        if vars(private_step(self.estimator)).get("rows_per_person") is not None:
+            refuse("A search protects single rows, and not yet all rows of a person. Leave out rows_per_person=.")
+        targets = np.asarray(column(y))
+        check(targets.ndim == 1 and len(targets) > 0, "Expected one target a record.")
+        ledger = self._ledger()
+        budget = budget_of(self.epsilon, self.delta, adjacency, len(targets), ledger)
+        candidates, score = settings_of(self.estimator, self.grid), score_of(self.scoring, self.estimator)
+        spend = spending(budget, len(targets), len(candidates), self.trials, self.share)
+        tried = Trials(self.estimator, candidates if spend.stop < 1 else candidates[:1], X, targets, score)
+        plan, promised = calibrate_search(tried.rehearsed, len(tried.candidates), budget, spend)
+        source = source_from(self.random_state)
+        prepared = state(
+            plan, len(targets), budget, method="search", seeded=source.seeded, assumptions=_assumed(promised)
+        )
+        best = train(prepared, tried, source, self._spend, ledger=ledger).extras["best"]
+        assert isinstance(best, Best)  # for the type checker: the plan is a search's
+        self._keep(best, tried, budget, prepared)
+        return self
+
+    def _ledger(self) -> Ledger | str | None:
+        """The search's own ledger, or the estimator's: where one is named, nothing is released beside it."""
+        if self.ledger is not None:
+            return self.ledger
+        found: Ledger | str | None = vars(private_step(self.estimator)).get("ledger")
+        return found
+
+    def _spend(self, prepared: Prepared) -> None:
+        self.guarantee_ = prepared.guarantee
+
+    def _keep(self, best: Best, tried: Trials, budget: Budget, prepared: Prepared) -> None:
+        """The chosen model carries the whole's guarantee and budget: its own are no longer true of it."""
+        step = private_step(best.model)
+        vars(step).pop("record_guarantee_", None)
+        step.guarantee_ = prepared.guarantee
+        step.set_params(epsilon=budget.epsilon, delta=budget.delta, ledger=self._ledger())
+        self.best_estimator_, self.best_params_ = best.model, dict(tried.candidates[best.place])
+        self.best_score_ = best.score / len(tried.y)
+
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    @_offers
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The chosen model's predictions."""
+        return np.asarray(self._best().predict(X))
+
+    @_offers
+    def predict_proba(self, X: Any) -> Array:
+        """The chosen model's class probabilities."""
+        return np.asarray(self._best().predict_proba(X))
+
+    @_offers
+    def decision_function(self, X: Any) -> Array:
+        """The chosen model's scores."""
+        return np.asarray(self._best().decision_function(X))
+
+    @_offers
+    def score(self, X: Any, y: Any) -> float:
+        """The chosen model's own score on some records: not private."""
+        return float(self._best().score(X, y))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The chosen model's label set."""
+        return np.asarray(self._best().classes_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that the chosen model was trained on."""
+        return int(self._best().n_features_in_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags.sparse = inner.input_tags.sparse
+        return tags

@@ -1,0 +1,108 @@
+"""The run of a search: trials until a coin says stop; the best by its noisy score is all that leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.checks import PrivacyError, refuse
+from tacit.ledger.listening import heard_by
+from tacit.mechanisms.base import Plan
+from tacit.privacy.events import Event
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.noise import Source, add_gaussian, choose, permutation
+from tacit.search.candidates import Settings, made
+from tacit.search.scoring import summed
+from tacit.types import Array, Solution
+
+Events = tuple[Event, ...]
+
+
+class Heard(Exception):
+    """What a fit is about to release, raised in its place: a rehearsal ends with it, and nothing went wrong."""
+
+    def __init__(self, guarantee: Guarantee) -> None:
+        super().__init__()
+        self.guarantee = guarantee
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The records, and what is tried on them."""
+
+    estimator: Any
+    candidates: tuple[Settings, ...]
+    X: Any
+    y: Any
+    score: Callable[[Any, Any, Any], Array]
+
+    def rehearsed(self, place: int, epsilon: float, delta: float) -> Guarantee:
+        """What a candidate would promise with this budget: its fit ends where it would be charged."""
+
+        def stop(guarantee: Guarantee) -> None:
+            raise Heard(guarantee)
+
+        model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta)
+        try:
+            with heard_by(stop):
+                model.fit(self.X, self.y)
+        except Heard as heard:
+            return heard.guarantee
+        except PrivacyError as error:
+            raise PrivacyError(f"The candidate {self.candidates[place]} has no such fit: {error}") from error
+        refuse("This estimator states no guarantee before it trains. Use a private model of Tacit.")
+
+    def fitted(self, place: int, epsilon: float, delta: float, source: Source, priced: Events) -> Any:
+        """A candidate, fitted; ended before it releases anything but what was priced, once."""
+        told: list[Events] = []
+
+        def compare(guarantee: Guarantee) -> None:
+            told.append(guarantee.events)
+            if told != [priced]:
+                refuse("A candidate is about to release something else than what this search was priced with.")
+
+        seed = int(source.words(1)[0]) >> 1 if source.seeded else None
+        model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta, random_state=seed)
+        with heard_by(compare):
+            model.fit(self.X, self.y)
+        return model
+
+
+class Best(NamedTuple):
+    """The trial that is released."""
+
+    place: int
+    model: Any
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionPlan(Plan):
+    """A calibrated search. ``fits`` are the candidates' own events; ``scale`` is the noise of a score, 0: no score."""
+
+    fits: tuple[Events, ...]
+    stop: float
+    epsilon: float
+    delta: float
+    scale: float
+
+    def run(self, problem: Trials, source: Source) -> Solution:
+        """Trials until a coin of probability ``stop``; of equal scores the first stands, as a coin would have it."""
+        best: Best | None = None
+        while True:
+            place = int(permutation(source, len(self.fits))[0])
+            model = problem.fitted(place, self.epsilon, self.delta, source, self.fits[place])
+            found = Best(place, model, self._noisy(problem, model, source))
+            best = found if best is None or found.score > best.score else best
+            if choose(source, 1, self.stop)[0]:
+                return Solution(np.array([best.score]), extras={"best": best})
+
+    def _noisy(self, problem: Trials, model: Any, source: Source) -> float:
+        """The score that a trial releases; a search of one trial has none."""
+        if self.stop == 1:
+            return float("nan")
+        exact = np.array([summed(problem.score(model, problem.X, problem.y))])
+        return float(add_gaussian(exact, self.scale, source)[0]) if self.scale else float(exact[0])
