@@ -6,6 +6,7 @@ import math
 import warnings
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from instances import MAIN_LOSSES, outputs_of
 
@@ -32,6 +33,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.theorems import MODEL, RECORD, THEOREMS
 from tacit.published import PUBLISHED, PiDbdpErm, PidpSgd, PublishedInput
 from tacit.search.trials import SelectionPlan
+from tacit.statistics import mean
 from tacit.training import prepare, state
 from tacit.types import ADJACENCIES, Budget, Facts
 
@@ -102,7 +104,9 @@ def every_guarantee():
     event = Selection(candidates=(trial,), stop=0.5)
     plan = SelectionPlan(events=(event,), theorem="selection", fits=(), stop=0.5, epsilon=1.0, delta=1e-6, scale=9.0)
     search = state(plan, 300, Budget(9.0, 1e-5), method="search", seeded=True).guarantee
-    return [*alone, *later, *counts, *scores, search]
+    budget = {"epsilon": 1.0, "delta": 1e-5, "random_state": 0}
+    sums = [mean(np.ones(300), (0, 2), adjacency=way, **budget).guarantee_ for way in ADJACENCIES]
+    return [*alone, *later, *counts, *scores, *sums, search]
 
 
 def objection(guarantee, theorem=None):
@@ -135,7 +139,7 @@ def test_no_other_theorem_can_be_cited_for_a_method_by_name():
 
 
 def test_the_names_in_the_rows_are_those_of_methods():
-    known = {*METHODS, *PUBLISHED, *NETWORKS, "counts", "evaluation", "search"}
+    known = {*METHODS, *PUBLISHED, *NETWORKS, "counts", "evaluation", "search", *THEOREMS["sums"].methods}
     known |= {type(entry.mechanism).__name__ for entry in (METHODS | PUBLISHED).values()}
     named = {name for row in THEOREMS.values() for name in (*row.methods, *row.published)}
     assert named == known

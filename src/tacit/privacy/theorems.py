@@ -254,7 +254,7 @@ THEOREMS: dict[str, Theorem] = {
             "schema",
             "describe",
             "scaler",
-        ),
+        ),  # fmt: skip
         protects=(TABLE,),
     ),
     "selection": Theorem(
