@@ -325,10 +325,10 @@ def test_a_ledger_carries_a_first_look_and_what_comes_after(tmp_path):
         schema = tacit.private_schema(TABLE_OF_ALL, epsilon=0.3, target="work", random_state=5)
         statistics.mean(X, (0, 50), epsilon=0.1)
         model = tacit.AdditiveClassifier("rest", schema=schema, random_state=5).fit(TABLE_OF_ALL)
-    assert model.guarantee_.epsilon > 0.5  # a sum of epsilons would have left 0.6, and less delta
+    assert model.guarantee_.epsilon > 0.5
     assert [entry.guarantee.method for entry in ledger.entries][:2] == ["schema", "mean"]
     assert ledger.spent() <= 1.0
-    with pytest.raises(PrivacyError, match="left"):
+    with pytest.raises(PrivacyError, match="Nothing was spent"):
         statistics.describe(TABLE_OF_ALL, epsilon=0.5, ledger=ledger)
     assert len(ledger.entries) == 3
     other = tacit.Ledger(tmp_path / "other.sqlite", epsilon=1.0, delta=1e-5, adjacency="add-remove")
