@@ -1,7 +1,7 @@
 """A search is one release: what is charged, what runs, what leaves, and what is refused."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -43,19 +43,13 @@ def found(records):
     return PrivateSearch(LogisticRegression(), GRID, epsilon=6.0, trials=4, random_state=0).fit(*records)
 
 
-@dataclass(frozen=True)
-class Written(Ledger):
-    """A ledger that only remembers."""
-
-    charged: list = field(default_factory=list)
-
-    def charge(self, guarantee):
-        self.charged.append(guarantee)
-
-
 @pytest.fixture
-def ledger():
-    return Written(epsilon=10.0, delta=1e-5)
+def ledger(tmp_path):
+    return Ledger(tmp_path / "study.sqlite", epsilon=10.0, delta=1e-5)
+
+
+def charged(ledger):
+    return [entry.guarantee for entry in ledger.entries]
 
 
 def test_the_guarantee_is_that_of_the_whole_and_the_model_carries_it(found, records):
@@ -91,38 +85,44 @@ def test_nothing_about_the_others_stays(found):
 def test_the_search_is_charged_once_before_anything_is_trained(records, ledger, monkeypatch):
     trained = []
     run = SelectionPlan.run
-    monkeypatch.setattr(SelectionPlan, "run", lambda *a: trained.append(len(ledger.charged)) or run(*a))
+    monkeypatch.setattr(SelectionPlan, "run", lambda *a: trained.append(len(ledger.entries)) or run(*a))
     search = PrivateSearch(LogisticRegression(), GRID, epsilon=2.0, trials=3, ledger=ledger, random_state=0)
     search.fit(*records)
     assert trained == [1]
-    assert ledger.charged == [search.guarantee_]
+    assert charged(ledger) == [search.guarantee_]
     assert search.guarantee_.delta == ledger.delta
 
 
 def test_the_ledger_of_its_estimator_is_charged_where_it_has_none(records, ledger):
     search = PrivateSearch(LogisticRegression(ledger=ledger), GRID, trials=2, random_state=0).fit(*records)
-    assert ledger.charged == [search.guarantee_]
+    assert charged(ledger) == [search.guarantee_]
 
 
-def test_a_full_ledger_leaves_no_model(records):
-    class Full(Written):
-        def charge(self, guarantee):
-            raise PrivacyError("Nothing is left.")
-
-    search = PrivateSearch(LogisticRegression(), GRID, ledger=Full(1.0, 1e-6), trials=2)
-    with pytest.raises(PrivacyError, match="Nothing is left"):
+def test_a_full_ledger_leaves_no_model(records, ledger):
+    search = PrivateSearch(LogisticRegression(), GRID, epsilon=11.0, delta=1e-5, ledger=ledger, trials=2)
+    with pytest.raises(PrivacyError, match="Nothing was spent"):
         search.fit(*records)
+    assert charged(ledger) == []
     assert not [name for name in vars(search) if name.endswith("_")]
+
+
+def test_an_open_ledger_is_charged_once_and_counts_what_follows(records, ledger):
+    with ledger:
+        search = PrivateSearch(LogisticRegression(), GRID, trials=2, random_state=0).fit(*records)
+        LogisticRegression(epsilon=1.0, random_state=0).fit(*records)
+    assert len(ledger.entries) == 2
+    assert charged(ledger)[0] == search.guarantee_
+    assert ledger.spent() < 10
 
 
 def test_after_a_search_ledgers_are_charged_again(records, ledger):
     PrivateSearch(LogisticRegression(), GRID, trials=2, random_state=0).fit(*records)
     model = LogisticRegression(ledger=ledger, random_state=0).fit(*records)
-    assert ledger.charged == [model.guarantee_]
+    assert charged(ledger) == [model.guarantee_]
     with pytest.raises(KeyError), heard_by(lambda guarantee: None):
         raise KeyError
     LogisticRegression(ledger=ledger, random_state=0).fit(*records)
-    assert len(ledger.charged) == 2
+    assert len(ledger.entries) == 2
 
 
 def test_rehearsals_release_nothing(records, monkeypatch):
@@ -335,5 +335,5 @@ def test_bad_input_is_one_sentence_and_spends_nothing(records, ledger, change, s
     search = PrivateSearch(LogisticRegression(), {"clip": [0.5]}, ledger=ledger).set_params(**change)
     with pytest.raises(ValueError, match=sentence):
         search.fit(*records)
-    assert ledger.charged == []
+    assert charged(ledger) == []
     assert not [name for name in vars(search) if name.endswith("_")]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.checks import check, refuse
 from tacit.data.canonical import column
 from tacit.estimators.base import budget_of, source_from
-from tacit.ledger import Ledger
+from tacit.ledger import CarriesLedger, Ledger
 from tacit.privacy.guarantee import Guarantee
 from tacit.search.candidates import name_of, private_step, settings_of
 from tacit.search.scoring import score_of
@@ -45,7 +45,7 @@ def _assumed(promised: tuple[Guarantee, ...]) -> tuple[str, ...]:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """The best of some settings by a private score: fits, scores and choice cost (epsilon, delta) together.
 
     Parameters: ``estimator``, a private model of Tacit or a pipeline with one; ``grid``, a dict of settings and the

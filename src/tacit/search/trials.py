@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.checks import PrivacyError, refuse
+from tacit.ledger import suspended
 from tacit.ledger.listening import heard_by
 from tacit.mechanisms.base import Plan
 from tacit.privacy.events import Event
@@ -47,7 +48,7 @@ class Trials:
 
         model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta)
         try:
-            with heard_by(stop):
+            with suspended(), heard_by(stop):
                 model.fit(self.X, self.y)
         except Heard as heard:
             return heard.guarantee
@@ -66,7 +67,7 @@ class Trials:
 
         seed = int(source.words(1)[0]) >> 1 if source.seeded else None
         model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta, random_state=seed)
-        with heard_by(compare):
+        with suspended(), heard_by(compare):
             model.fit(self.X, self.y)
         return model
 
