@@ -20,6 +20,7 @@ from tacit.checks import check
 from tacit.data.canonical import column, dense, thin
 from tacit.data.rows import Design
 from tacit.data.shares import Shares
+from tacit.linear.person_clip import gather_people
 from tacit.types import Array, Facts, Loss
 
 Admit = Callable[[slice, Array], Array]
@@ -44,7 +45,7 @@ def rounding_slack(facts: Facts, reach: float = 0.0, clip: float | None = None) 
     for weights of one model within the norm ``reach``. Proof: the docs' page "Noise", with :func:`largest_weight`.
     People with several rows have more terms, whose weights add up to one a person: only blocks become more.
     """
-    n, (m, blocks) = facts.records, _blocks_of(facts)
+    n, (m, blocks) = facts.records, blocks_of(facts)
     sums = facts.features + facts.outputs + m + blocks + 64
     return 2.0 * (n + 1) * (sums + _score_error(facts, clip) * (1 + facts.radius * reach)) * 2.0**-53
 
@@ -56,11 +57,11 @@ def hessian_slack(facts: Facts) -> float:
     (d + 128) u: d for the row's squared norm, 3 for either factor sqrt(c) x and 1 for their product, 32 for a curvature
     by the mathematical library, and the rest for scaling it. Sums of |terms| have a norm of at most (n + 1) beta R^2.
     """
-    n, (m, blocks) = facts.records, _blocks_of(facts)
+    n, (m, blocks) = facts.records, blocks_of(facts)
     return 2.0 * (n + 1) * (facts.features + m + blocks + 128) * 2.0**-53
 
 
-def _blocks_of(facts: Facts) -> tuple[float, float]:
+def blocks_of(facts: Facts) -> tuple[float, float]:
     """Rows in a block, and blocks, at most; blocks of people end where a person ends, and are that much longer."""
     several = facts.rows_per_person or 1
     rows = facts.records * several
@@ -297,18 +298,21 @@ class Problem:
         total = self._sum_gradients(weights, math.inf) + self.strength * weights
         return total if self.linear is None else total + self.linear
 
-    def clipped_gradient(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:
+    def clipped_gradient(
+        self, weights: Array, clip: float, anchor: Array | None = None, *, person: float = 1.0
+    ) -> Array:
         """Sum over records of loss gradients, each shrunk to norm at most ``clip``; no regulariser.
 
-        With an ``anchor``, of each record's gradient minus its gradient there (variance reduction).
+        With an ``anchor``, of each record's gradient minus its gradient there (variance reduction). Where people have
+        several rows, the mean of a person's is shrunk once more, to ``person * clip``.
 
         A record's gradient in one model is slope times row, so its norm is |slope| * ||row||: clipping costs no
         pass over the data. With k independent models each model's gradient is clipped by itself.
 
-        Guarantee: adding or removing a record moves the exact sum by at most ``clip * sqrt(models)``, replacing
-        one by twice that; :func:`rounding_slack` covers the arithmetic.
+        Guarantee: adding or removing a record moves the exact sum by at most ``person * clip * sqrt(models)``,
+        replacing one by twice that; :func:`rounding_slack` covers the arithmetic.
         """
-        return self._sum_gradients(weights, clip, anchor)
+        return self._sum_gradients(weights, clip, anchor, person=person)
 
     def admitted_gradient(self, weights: Array, clip: float, admit: Admit) -> Array:
         """As :meth:`clipped_gradient`, each record's part multiplied by what ``admit`` grants it from its norm: 0 to 1.
@@ -319,9 +323,14 @@ class Problem:
         return self._sum_gradients(weights, clip, admit=admit)
 
     def _sum_gradients(
-        self, weights: Array, clip: float, anchor: Array | None = None, admit: Admit | None = None
+        self,
+        weights: Array,
+        clip: float,
+        anchor: Array | None = None,
+        admit: Admit | None = None,
+        person: float = 1.0,
     ) -> Array:
-        total = np.zeros_like(weights)
+        total, shares = np.zeros_like(weights), self.records.shares
         for block, rows in self.records.blocks():
             predict = self.records.predict if admit is None else self.records.predict_alone
             slopes = self.loss.slope(predict(block, rows, weights), self.records.targets[rows])
@@ -333,7 +342,11 @@ class Problem:
                 if admit is not None:
                     sizes = np.abs(slopes) * norms if sizes is None else sizes
                     slopes *= admit(rows, (np.minimum(sizes, clip) ** 2).sum(axis=1))[:, None]
-            total += self.records.gather(block, rows, slopes)
+            if person < 1 and shares.starts is not None:
+                design, coupled = self.records.design, self.loss.coupled
+                total += gather_people(design, shares, block, rows, slopes, person * clip, coupled=coupled)[0]
+            else:
+                total += self.records.gather(block, rows, slopes)
         return total
 
     def gradient_and_hessian(self, weights: Array) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.checks import check, check_count
+from tacit.linear.person_clip import gather_people, person_share, person_slack
 from tacit.linear.problem import Problem, clip_slopes, largest_weight, steps_slack
 from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.descent import Descent
@@ -55,19 +56,24 @@ def sensitivity(weight: float) -> Sensitivity:
     return Sensitivity(math.hypot(1.0, weight / 2), max(2.0, math.hypot(1.0, weight)))
 
 
-def clipped_sums(problem: Problem, weights: Array, clip: float) -> tuple[Array, float]:
+def clipped_sums(problem: Problem, weights: Array, clip: float, person: float = 1.0) -> tuple[Array, float]:
     """Sums over records of their gradients, each cut to norm ``clip``, and of the norms that are left.
 
     Both are Lipschitz in the scores, so :func:`~tacit.linear.problem.rounding_slack`, relative to the clip, covers the
-    arithmetic of either.
+    arithmetic of either. A person's gradient is the mean of those of the rows, cut to ``clip / person`` before.
     """
     records, total, sizes = problem.records, np.zeros_like(weights), 0.0
+    design, shares = records.design, records.shares
     for block, rows in records.blocks():
         slopes = problem.loss.slope(records.predict(block, rows, weights), records.targets[rows])
-        norms = records.design.norms[rows, None]
-        clip_slopes(slopes, norms, clip, coupled=False)
-        total += records.gather(block, rows, slopes)
-        sizes += float(records.shares.weigh(np.abs(slopes) * norms, rows).sum())
+        norms = design.norms[rows, None]
+        clip_slopes(slopes, norms, clip / person, coupled=False)
+        if person < 1 and shares.starts is not None:
+            part, left = gather_people(design, shares, block, rows, slopes, clip, coupled=False)
+        else:
+            part, left = records.gather(block, rows, slopes), shares.weigh(np.abs(slopes) * norms, rows)
+        total += part
+        sizes += float(left.sum())
     return total, sizes
 
 
@@ -89,6 +95,7 @@ class AdaptivePlan(Plan):
     calm: float
     lift: float
     strength: float
+    person: float = 1.0
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Clip, sum, noise, divide by a public number; then the step, and the next clip."""
@@ -98,7 +105,7 @@ class AdaptivePlan(Plan):
 
         def gradient(weights: Array) -> Array:
             nonlocal clip
-            total, sizes = clipped_sums(problem, weights, clip)
+            total, sizes = clipped_sums(problem, weights, clip, self.person)
             clipped = sizes / clip - 0.5 * problem.records.count
             noisy = add_gaussian(np.append(total / clip, self.weight * clipped), self.scale, source) / self.divisor
             mean = clip * noisy[:-1, None] + self.strength / self.divisor * weights
@@ -151,7 +158,9 @@ class AdaptiveGradient:
         steps, weight = self.steps or STEPS, WEIGHTS[budget.adjacency]
         unit = facts.radius * facts.loss.lipschitz / 2
         lowest, start = LOWEST * unit, START * unit
-        moved = sensitivity(weight).plus((1 + weight) * steps_slack(facts, lowest))
+        person = person_share(facts)
+        arithmetic = (steps_slack(facts, lowest) + person_slack(facts)) / person
+        moved = sensitivity(weight).plus((1 + weight) * arithmetic)
 
         def released(scale: float) -> tuple[Event, ...]:
             return (Gaussian(moved.plus(grid_slack(scale, facts.size + 1)), scale, steps),)
@@ -175,7 +184,7 @@ class AdaptiveGradient:
             clips=(lowest, start, facts.gradient), level=self.level or aim(budget, facts),
             rate=RATE / (1 + (noise / (weight * TRUST)) ** 2),
             calm=goal * math.sqrt(steps) / (time * noise * math.sqrt(facts.size)), lift=math.sqrt(facts.size),
-            strength=strength if scale else max(strength, least_strength(facts)),
+            strength=strength if scale else max(strength, least_strength(facts)), person=person,
             events=released(scale) if scale else (), theorem="adaptive", assumptions=words,
         )  # fmt: skip
 

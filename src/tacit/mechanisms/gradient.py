@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from tacit.linear.person_clip import person_share, person_slack
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
@@ -25,7 +26,7 @@ from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Sprea
 
 @dataclass(frozen=True, kw_only=True)
 class GradientPlan(Plan):
-    """A calibrated noisy descent."""
+    """A calibrated noisy descent; a person's gradient is cut to ``person`` times the clip of rows."""
 
     sampler: Sampler
     descent: Descent
@@ -35,6 +36,7 @@ class GradientPlan(Plan):
     divisor: float
     decay: float
     smoothing: float = 0.0
+    person: float = 1.0
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Clip, sum, noise, divide by a public number (never by an observed count); then smooth, moments and step."""
@@ -63,8 +65,12 @@ class GradientPlan(Plan):
         return np.asarray((answers**2).sum(axis=0) * (self.scale / self.divisor) ** 2)
 
     def at_once(self, problem: Problem) -> int:
-        """All runs, unless something ties them together, as joint noise and a projection of the weights would."""
-        return STEP_NUMBERS if self.noise == "gaussian" and math.isinf(self.descent.radius) else 0
+        """All runs, unless something ties them together, as joint noise and a projection of the weights would.
+
+        People whose means are cut go one by one.
+        """
+        free = self.noise == "gaussian" and math.isinf(self.descent.radius)
+        return STEP_NUMBERS if free and self.person == 1 else 0
 
     def run_many(self, problem: Problem, trials: int, source: Source) -> Array:
         """One descent, of all runs side by side."""
@@ -81,7 +87,8 @@ class GradientPlan(Plan):
         intercept = problem.facts.intercept
 
         def gradient(weights: Array) -> Array:
-            noisy = add(problem.part(next(batches)).clipped_gradient(weights, self.clip), self.scale, source)
+            total = problem.part(next(batches)).clipped_gradient(weights, self.clip, person=self.person)
+            noisy = add(total, self.scale, source)
             mean = noisy / self.divisor + self.decay * weights
             return smooth_weights(mean, self.smoothing, intercept, trials) if self.smoothing else mean
 
@@ -144,8 +151,9 @@ class GradientPerturbation:
             average=self.average or rule.average,
         )
         steps, clip = rule.steps, rule.clip
-        norm = clip * math.sqrt(facts.models)
-        arithmetic = norm * steps_slack(facts, clip)
+        person = person_share(facts)
+        longest = clip * math.sqrt(facts.models)
+        norm, arithmetic = person * longest, longest * (steps_slack(facts, clip) + person_slack(facts))
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = arithmetic + grid_slack(scale, facts.size)
@@ -175,13 +183,14 @@ class GradientPerturbation:
         # Sphere noise is for records that are used once: one step over all records is one disjoint batch.
         theorem = "disjoint-gradient" if self.noise == "sphere" else sampler.theorem
         words = (
-            f"each record's gradient clipped to norm {clip:.6g}",
+            f"{'each record' if person == 1 else 'each row'}'s gradient clipped to norm {clip:.6g}",
+            *((f"each person's mean gradient clipped to norm {person * clip:.6g}",) if person < 1 else ()),
             f"{steps} steps over {type(sampler).__name__.lower()}",
             *((f"Laplacian smoothing with sigma = {self.smoothing:g} after the noise",) if self.smoothing else ()),
         )
         return GradientPlan(
             sampler=sampler, descent=descent, clip=clip, noise=self.noise, scale=scale, divisor=divisor,
-            decay=regularization or 0.0, smoothing=self.smoothing,
+            decay=regularization or 0.0, smoothing=self.smoothing, person=person,
             events=released(scale) if scale else (), theorem=theorem, assumptions=words,
         )  # fmt: skip
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.checks import check
 from tacit.linear.problem import Problem, Records, clip_slopes
 from tacit.mechanisms.samplers import Mask, Noise
 from tacit.privacy.noise import Source, add_gaussian, gaussian, grid, release
@@ -55,8 +56,11 @@ class ManyRuns:
             rows = np.repeat(rows, np.diff(starts, append=self.records.rows), axis=0)
         return replace(self, taking=rows)
 
-    def clipped_gradient(self, weights: Array, clip: float, anchor: Array | None = None) -> Array:
+    def clipped_gradient(
+        self, weights: Array, clip: float, anchor: Array | None = None, *, person: float = 1.0
+    ) -> Array:
         """For every run what :meth:`Problem.clipped_gradient` gives for the records that take part in it."""
+        check(person == 1, "Expected runs one by one where the gradients of people are cut.")
         total, records, outputs = np.zeros_like(weights), self.records, self.problem.outputs
         coupled = self.problem.loss.coupled
         for block, rows in records.blocks():

@@ -43,11 +43,15 @@ class Weights:
     count: float = 0.5
 
     def sensitivity(self) -> Sensitivity:
-        """Of the weighted moments, in units R = B = 1."""
+        """Of the weighted moments, in units R = B = 1.
+
+        Replacing is taken to move no less than adding: a record of weight 0 has no count in it either.
+        """
         p, q, r, s = self.second, self.mean, self.cross, self.target
         same = 2 * p + 2 * (q + r) + (q + r) ** 2 / (2 * p) if q + r <= 2 * p else 4 * (q + r)
         opposite = 2 * p + 2 * (q + r) + (q - r) ** 2 / (2 * p) if abs(q - r) <= 2 * p else 4 * max(q, r)
-        return Sensitivity(math.sqrt(p + q + r + s + self.count), math.sqrt(max(same, opposite + 4 * s)))
+        alone = p + q + r + s + self.count
+        return Sensitivity(math.sqrt(alone), math.sqrt(max(same, opposite + 4 * s, alone)))
 
 
 SLOPE_ONLY = Weights(mean=0.0, target=0.0, count=0.0)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tacit.linear.person_clip import person_share, person_slack
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
@@ -44,17 +45,20 @@ class SvrgPlan(Plan):
     anchor_scale: float
     inner_scale: float
     largest: float
+    person: float = 1.0
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """``rounds`` anchors, each followed by ``inner`` sampled steps; the next anchor is their average."""
         return self._descend(problem, partial(self.sampler.batches, problem.records.count, self.inner, source), source)
 
     def at_once(self, problem: Problem) -> int:
-        """All runs: nothing ties them together."""
-        return STEP_NUMBERS
+        """All runs: nothing ties them together. People whose means are cut go one by one."""
+        return STEP_NUMBERS if self.person == 1 else 0
 
     def run_many(self, problem: Problem, trials: int, source: Source) -> Array:
         """One descent, of all runs side by side."""
+        if not self.at_once(problem):
+            return super().run_many(problem, trials, source)
         masks = partial(self.sampler.masks, problem.records.count, self.inner, trials, source)
         return by_run(self._descend(ManyRuns(problem, trials), masks, source).weights, trials)
 
@@ -62,10 +66,12 @@ class SvrgPlan(Plan):
         """Of a problem with a batch of positions a step, or of many runs with a mask."""
         n, anchor = self.records, problem.start()
         for _ in range(self.rounds):
-            full = add_gaussian(problem.clipped_gradient(anchor, self.clip), self.anchor_scale, source) / n
+            exact = problem.clipped_gradient(anchor, self.clip, person=self.person)
+            full = add_gaussian(exact, self.anchor_scale, source) / n
             weights, total = anchor, np.zeros_like(anchor)
             for rows in batches():
-                change = problem.part(rows).clipped_gradient(weights, self.difference_clip, anchor)
+                part = problem.part(rows)
+                change = part.clipped_gradient(weights, self.difference_clip, anchor, person=self.person)
                 change = add_gaussian(change, self.inner_scale, source) / self.sampler.expected(n, self.inner)
                 weights = weights - self.step * (full + change + self.decay * weights)
                 weights = np.clip(weights, -self.largest, self.largest)
@@ -96,14 +102,14 @@ class Svrg:
         """One noise multiplier for anchors and differences, from the joint price."""
         chosen = defaults.descent(budget, facts, Everyone(), "gaussian")
         clip, difference = chosen.clip, 0.5 * chosen.clip
-        root = math.sqrt(facts.models)
+        root, person = math.sqrt(facts.models), person_share(facts)
         narrow = 0.5 * difference  # a difference has two rounded slopes
-        slack = steps_slack(facts, narrow)
+        slack = steps_slack(facts, narrow) + person_slack(facts)
 
         def released(multiplier: float) -> tuple[Event, ...]:
             norms = [clip * root, difference * root]
             scales = [multiplier * norm for norm in norms]
-            grown = [m * (1 + slack) + grid_slack(s, facts.size) for m, s in zip(norms, scales, strict=True)]
+            grown = [m * (person + slack) + grid_slack(s, facts.size) for m, s in zip(norms, scales, strict=True)]
             return (
                 Gaussian(Sensitivity.of_record(grown[0]), scales[0], self.rounds),
                 PoissonGaussian(clip=grown[1], scale=scales[1], rate=self.rate, count=self.rounds * self.inner),
@@ -123,7 +129,7 @@ class Svrg:
         return SvrgPlan(
             records=facts.records, rounds=self.rounds, inner=self.inner, sampler=Poisson(self.rate), clip=clip,
             difference_clip=difference, step=step, decay=regularization or 0.0, anchor_scale=scale,
-            inner_scale=multiplier * difference * root, largest=largest_weight(facts, narrow),
+            inner_scale=multiplier * difference * root, largest=largest_weight(facts, narrow), person=person,
             events=released(multiplier) if multiplier else (), theorem="svrg", assumptions=words,
         )  # fmt: skip
 

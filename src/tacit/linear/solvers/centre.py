@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.linear.problem import Problem, block_rows
+from tacit.linear.problem import Problem, blocks_of
 from tacit.rounding import border
 from tacit.types import Array, Facts
 
@@ -49,8 +49,8 @@ def gradient_rounding(facts: Facts, reach: float) -> float:
     clipped: a score is wrong by at most (d + 8) ulps of the norms of row and weights, and a slope by the loss's
     curvature times that. The 64 ulps of a slope hold its own evaluation, a margin's a quarter of ulps included.
     """
-    n, m = facts.records, min(facts.records, block_rows(facts.features))
-    sums = facts.features + facts.outputs + m + n / m + 64
+    n, (m, blocks) = facts.records, blocks_of(facts)
+    sums = facts.features + facts.outputs + m + blocks + 64
     scores = (facts.features + 8) * (1 + facts.radius * reach) * facts.loss.smoothness / facts.loss.lipschitz
     return (n + 1) * (sums + scores) * UNIT * facts.gradient
 
