@@ -195,7 +195,7 @@ def replay(trace, problem):
     return calls
 
 
-def record_fit(estimator, X, y, seed=7):
+def record_fit(estimator, X, y, seed=7, **given):
     """Fit an estimator and record it."""
     source, kept = TapeSource(seed), []
     true_prepare = tacit.estimators.base.prepare
@@ -209,18 +209,18 @@ def record_fit(estimator, X, y, seed=7):
         mock.patch.object(tacit.estimators.base, "source_from", return_value=source),
         mock.patch.object(tacit.estimators.base, "prepare", keep),
     ):
-        estimator.fit(X, y)
+        estimator.fit(X, y, **given)
     return Trace(kept[0], calls, source, estimator.guarantee_)
 
 
-def replay_fit(trace, estimator, X, y):
+def replay_fit(trace, estimator, X, y, **given):
     """Fit on a neighbour with the same public plan and everything random frozen."""
     with (
         door(trace.calls) as calls,
         mock.patch.object(tacit.estimators.base, "source_from", return_value=trace.source.replayed()),
         mock.patch.object(tacit.estimators.base, "prepare", return_value=trace.plan),
     ):
-        estimator.fit(X, y)
+        estimator.fit(X, y, **given)
     return calls
 
 

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.checks import check, check_count
-from tacit.linear.person_clip import gather_people, person_share, person_slack
+from tacit.linear.person_clip import WIDER, gather_people, person_share, person_slack
 from tacit.linear.problem import Problem, clip_slopes, largest_weight, steps_slack
 from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.descent import Descent
@@ -158,7 +158,8 @@ class AdaptiveGradient:
         steps, weight = self.steps or STEPS, WEIGHTS[budget.adjacency]
         unit = facts.radius * facts.loss.lipschitz / 2
         lowest, start = LOWEST * unit, START * unit
-        person = person_share(facts)
+        share = person_share(facts)
+        person = share if share == 1 else share / WIDER  # of a row's clip
         arithmetic = (steps_slack(facts, lowest) + person_slack(facts)) / person
         moved = sensitivity(weight).plus((1 + weight) * arithmetic)
 

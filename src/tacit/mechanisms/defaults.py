@@ -35,6 +35,8 @@ WHITE = 25.0
 SMALL, SMALL_SEEN = 2000, 0.25
 """With fewer records than this the descent on whitened rows is ahead of the minimum, where rows are seen so clearly
 (:func:`seen`)."""
+SEVERAL_COLUMNS = 32
+"""Rows of people with several are whitened from so many columns on: a descent on narrow ones is as fast without."""
 WHITE_COLUMNS, WHITE_NUMBERS = 1000, 2**27
 """Whitening by rule stops at so many columns, and at so many numbers in the mapped copy of the rows (a gigabyte)."""
 
@@ -304,19 +306,24 @@ def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
     numbers: objective perturbation from M = SHARP on, noisy gradient descent below. Several classes: noisy
     gradient descent, whose noise does not grow with the directions of a record's gradient. Two classes: objective
     perturbation, on whitened rows, where the signal is clear of the noise; noisy gradient descent below, and with few
-    records, on whitened rows too.
+    records, on whitened rows too. People with several rows: noisy gradient descent in the place of objective
+    perturbation, for it knows that a mean of several gradients is short.
     """
-    clear = precision(budget, facts)
+    clear, several = precision(budget, facts), (facts.rows_per_person or 1) > 1
     if facts.loss.name == "squared" and facts.models == 1:
         enough = SHARP if facts.records >= PATIENCE else MOMENTS
         return "statistics" if facts.features <= 1000 and clear >= enough else "adaptive"
     if target_size(facts) is not None:
-        return "objective" if clear >= SHARP else "gradient"
+        return "objective" if clear >= SHARP and not several else "gradient"
     if facts.outputs > 1:
         return "whitened-gradient" if whiten and facts.loss.coupled and whitens(budget, facts) else "gradient"
+    strong = signal(budget, facts.records, facts.size)
+    if several:
+        wide = facts.features >= SEVERAL_COLUMNS and strong >= WHITE
+        return "whitened-gradient" if wide and whiten and whitens(budget, facts) else "gradient"
     if whiten and whitens(budget, facts):
         if facts.records < SMALL and seen(budget, facts) >= SMALL_SEEN:
             return "whitened-gradient"
-        if signal(budget, facts.records, facts.size) >= WHITE:
+        if strong >= WHITE:
             return "whitened-objective"
-    return "objective" if signal(budget, facts.records, facts.size) >= CLEAR else "gradient"
+    return "objective" if strong >= CLEAR else "gradient"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tacit.linear.person_clip import person_share, person_slack
+from tacit.linear.person_clip import person_share, person_slack, row_clip
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
@@ -143,17 +143,17 @@ class GradientPerturbation:
         if calibration == "paper" and self.published == "lssgd-2020":  # its theorem is for batches without replacement
             sampler = Subset(max(1, round(sampler.expected(facts.records, 1))))
         rule = defaults.descent(budget, facts, sampler, self.noise)
+        record_clip = min(self.clip or person_share(facts) * rule.clip, facts.radius * facts.loss.lipschitz)
         rule = defaults.DescentRule(
             steps=self.steps or rule.steps,
-            clip=min(self.clip or rule.clip, facts.radius * facts.loss.lipschitz),
+            clip=row_clip(facts, record_clip),
             momentum=rule.momentum if self.momentum is None else self.momentum,
             schedule=self.schedule or rule.schedule,
             average=self.average or rule.average,
         )
         steps, clip = rule.steps, rule.clip
-        person = person_share(facts)
-        longest = clip * math.sqrt(facts.models)
-        norm, arithmetic = person * longest, longest * (steps_slack(facts, clip) + person_slack(facts))
+        norm, person = record_clip * math.sqrt(facts.models), record_clip / clip
+        arithmetic = norm / person * (steps_slack(facts, clip) + person_slack(facts))
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = arithmetic + grid_slack(scale, facts.size)
@@ -184,7 +184,7 @@ class GradientPerturbation:
         theorem = "disjoint-gradient" if self.noise == "sphere" else sampler.theorem
         words = (
             f"{'each record' if person == 1 else 'each row'}'s gradient clipped to norm {clip:.6g}",
-            *((f"each person's mean gradient clipped to norm {person * clip:.6g}",) if person < 1 else ()),
+            *((f"each person's mean of them clipped to norm {record_clip:.6g}",) if person < 1 else ()),
             f"{steps} steps over {type(sampler).__name__.lower()}",
             *((f"Laplacian smoothing with sigma = {self.smoothing:g} after the noise",) if self.smoothing else ()),
         )

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.linear.person_clip import person_share, person_slack
+from tacit.linear.person_clip import person_share, person_slack, row_clip
 from tacit.linear.problem import Problem, largest_weight, steps_slack
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
@@ -101,8 +101,9 @@ class Svrg:
     ) -> SvrgPlan:
         """One noise multiplier for anchors and differences, from the joint price."""
         chosen = defaults.descent(budget, facts, Everyone(), "gaussian")
-        clip, difference = chosen.clip, 0.5 * chosen.clip
-        root, person = math.sqrt(facts.models), person_share(facts)
+        person_clip = person_share(facts) * chosen.clip
+        clip = row_clip(facts, person_clip)
+        difference, root, person = 0.5 * clip, math.sqrt(facts.models), person_clip / clip
         narrow = 0.5 * difference  # a difference has two rounded slopes
         slack = steps_slack(facts, narrow) + person_slack(facts)
 
