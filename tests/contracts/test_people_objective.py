@@ -67,7 +67,7 @@ def test_the_price_of_a_person_is_above_the_exact_one(name, scale, strength):
 
 def test_more_rows_cost_more_and_one_row_what_it_did():
     def price(rows, adjacency):
-        event = Objective(slope=1.0, trace=0.25, strength=2.0, scale=4.0, geometry="logistic", rows=rows)
+        event = Objective(slope=1.0, trace=0.25, strength=2.0, scale=16.0, geometry="logistic", rows=rows)
         return objective_delta(event, 0.5, adjacency)
 
     for adjacency, power in (("add-remove", 1), ("replace-one", 2)):

@@ -170,6 +170,7 @@ class PrivateLinear(CarriesLedger, Watched):
             columns, padding = rows.shape[1], np.zeros((len(rows), X.shape[1] - rows.shape[1]))
             X = np.hstack([rows, padding])
         if late_weights is not None:
+            self._spend(prepared)  # counts are released before the model is
             shares = own.times(late_weights()).shares
         if late is not None or late_weights is not None:
             problem = replace(problem, records=Records.build(X, targets, clip, intercept, shares))

@@ -55,9 +55,10 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         X, y = own.pick(X), own.pick(y)
         check_classification_targets(y)
         self.classes_, codes, note = label_codes(y, classes)
-        begun, own = self._weighted(codes, own, begun or self._begin(own.count))
         count = len(self.classes_)
         loss = self._loss(count)
+        shifts = np.zeros(count)
+        begun, own = self._weighted(codes, own, begun or self._begin(own.count), loss, shifts)
         if count == 2:
             targets, outputs = np.asarray(2.0 * codes - 1.0, dtype=np.float64), 1
         elif loss.coupled:
@@ -65,10 +66,18 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         else:
             targets, outputs = np.where(codes[:, None] == np.arange(count), 1.0, -1.0), count
         self._train(X, targets, loss, outputs, note, begun, own)
+        if shifts.any():
+            self.intercept_ = self.intercept_ + (shifts[1:] - shifts[:1] if count == 2 else shifts)
         return self
 
-    def _weighted(self, codes: NDArray[Any], own: Counted, begun: Begun) -> tuple[Begun, Counted]:
-        """Rows weighted by their class: by declared numbers, or once counts of the classes are released."""
+    def _weighted(
+        self, codes: NDArray[Any], own: Counted, begun: Begun, loss: Loss, shifts: Array
+    ) -> tuple[Begun, Counted]:
+        """Rows weighted by their class: by declared numbers, or once counts of the classes are released.
+
+        Balanced log-odds are met half-way: rows are weighted by the square roots, which leaves more of the larger
+        classes to learn from, and ``shifts`` are filled with what is left, for the scores.
+        """
         numbers = class_numbers(self.class_weight, self.classes_)
         if numbers is not None:
             return begun, own.times(numbers[codes], "classes weighted by declared numbers")
@@ -81,7 +90,11 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
         def weights() -> Array:
             counts = tables.count([codes.astype(np.intp)], own.shares.weights)
-            return np.asarray(balanced(plan.run(counts, begun.source).weights)[codes])
+            even = balanced(plan.run(counts, begun.source).weights)
+            if len(even) == 2 and isinstance(loss, Logistic) or loss.coupled:
+                even = np.sqrt(even)
+                shifts[:] = np.log(even)
+            return np.asarray(even[codes])
 
         return begun._replace(budget=rest, assumptions=words, weights=weights), own.times(np.ones(len(codes)))
 

@@ -15,6 +15,7 @@ from torch import nn
 from tacit.checks import check, check_count, check_positive
 from tacit.data.canonical import plain
 from tacit.estimators.base import budget_of, source_from
+from tacit.estimators.counted import counted
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit
 from tacit.ledger import Ledger
@@ -58,32 +59,39 @@ class _NetworkClassifier(Watched, NetworkFace):
     clip: float = 1.0
     batch: int | None = None
     epochs: int | None = None
+    rows_per_person: int | None = None
     device: str = "cpu"
     verbose: bool = False
     random_state: Any = None
     ledger: Ledger | str | None = None
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Train privately on rows or images; the guarantee is set before a record is touched.
 
-        The label set must be declared (``classes``); the number of records is public.
+        The label set must be declared (``classes``); the number of records is public. ``groups`` names the person of
+        each row: then all rows of a person are protected at once, and ``rows_per_person`` must be declared.
         """
         watch(self)
         self._declare()
         images = self._images(X, reset=True)
         labels = self._codes(y, len(images))
+        own = counted(groups, None, len(labels), self.rows_per_person, 1.0)
+        if own.people is not None:
+            kept = torch.from_numpy(own.people.rows)
+            images, labels = images[kept], labels[kept]
         source = source_from(self.random_state)
         network = self._build(source).to(self.device)
-        budget = budget_of(self.epsilon, self.delta, self.adjacency, len(labels), self.ledger)
-        mechanism = self._mechanism(budget, len(labels))
+        budget = budget_of(self.epsilon, self.delta, self.adjacency, own.count, self.ledger)
+        mechanism = self._mechanism(budget, own.count)
         size = sum(p.numel() for p in network.parameters())
         facts = Facts(
-            records=len(labels), features=size, outputs=1, radius=1.0, loss=NetworkLoss(outputs=len(self.classes_))
-        )
+            records=own.count, features=size, outputs=1, radius=1.0, loss=NetworkLoss(outputs=len(self.classes_)),
+            rows_per_person=own.rows_per_person,
+        )  # fmt: skip
         low, high = self._range()
         prepared = prepare(
             facts, Chosen("dp-lssgd" if self.smoothing else "dp-sgd", mechanism, budget), seeded=source.seeded,
-            assumptions=(f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared"),
+            assumptions=(f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared", *own.words),
         )  # fmt: skip
         chosen, schedule = self._optimizer(network, mechanism.steps)
         assert isinstance(prepared.plan, NetworkPlan)  # for the type checker
@@ -93,7 +101,8 @@ class _NetworkClassifier(Watched, NetworkFace):
             schedule.step()
             progress(step)
 
-        problem = NetworkProblem(network, chosen, images.to(self.device), labels.to(self.device), after_step)
+        placed = images.to(self.device), labels.to(self.device)
+        problem = NetworkProblem(network, chosen, *placed, after_step, own.shares)
         train(prepared, problem, source, lambda made: setattr(self, "guarantee_", made.guarantee), ledger=self.ledger)
         self.network_ = network.cpu().eval()
         note_fit(len(labels), self._picked(images))
@@ -170,7 +179,8 @@ class MLPClassifier(_NetworkClassifier):
     (public lower and upper bound of every input: required, except for bytes, uint8, which are 0 to 255; inputs outside
     are clipped to them and NaN becomes the middle); ``hidden``, ``activation``;
     ``smoothing`` (sigma of Laplacian smoothing), ``optimizer`` ('sgd' or 'adam'), ``step``, ``momentum``, ``clip``,
-    ``batch`` (expected records in a Poisson batch), ``epochs``: None is a rule from public facts; ``device``,
+    ``batch`` (expected records in a Poisson batch), ``epochs``: None is a rule from public facts; ``rows_per_person``
+    (how many rows of one person count, where ``groups`` are given); ``device``,
     ``verbose`` (progress with epsilon so far), ``random_state`` (None: operating system entropy). Training never stops
     early: the number of steps is public.
 

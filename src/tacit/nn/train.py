@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Never
 
 import numpy as np
@@ -17,9 +17,11 @@ import torch
 from torch import nn
 
 from tacit.checks import at_most
+from tacit.data.shares import Shares
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Poisson
 from tacit.nn.alone import LARGEST, chunks, gradients_of, safe_chunk, settled
+from tacit.nn.people_sum import people_rounding, people_sum
 from tacit.privacy import accounting
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, PoissonGaussian
@@ -69,6 +71,12 @@ class NetworkProblem:
     images: torch.Tensor
     labels: torch.Tensor
     after_step: Callable[[int], None] = lambda step: None
+    shares: Shares = field(default_factory=Shares)
+
+    @property
+    def count(self) -> int:
+        """Number of records: rows, or people where they have several."""
+        return len(self.labels) if self.shares.starts is None else len(self.shares.starts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +108,16 @@ class NetworkPlan(Plan):
         parameters = [p for p in network.parameters() if p.requires_grad]
         if chunk is None:
             with settled():
-                chunk = safe_chunk(network, tuple(images.shape[1:]), self.divisor)
-        for t, rows in enumerate(self.sampler.batches(len(labels), self.steps, source)):
+                chunk = safe_chunk(network, tuple(images.shape[1:]), self.divisor * problem.shares.most)
+        for t, positions in enumerate(self.sampler.batches(problem.count, self.steps, source)):
+            rows, shares = problem.shares.take(positions, len(labels))
             index = torch.from_numpy(rows).to(images.device)
+            taken, codes = images[index].double(), labels[index]
             with settled():
-                total = clipped_sum(network, images[index].double(), labels[index], self.clip, chunk)
+                if shares.starts is None:
+                    total = clipped_sum(network, taken, codes, self.clip, chunk)
+                else:
+                    total = people_sum(network, taken, codes, shares, self.clip, chunk)
             noisy = torch.from_numpy(add_gaussian(total, self.scale, source) / self.divisor)
             start = 0
             for p in parameters:
@@ -139,18 +152,22 @@ class NetworkDescent:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> NetworkPlan:
         """The noise of ``steps`` sums over Poisson batches, for a network of ``facts.size`` parameters."""
-        sampler, size = Poisson(self.rate), facts.size
+        sampler, size, several = Poisson(self.rate), facts.size, facts.rows_per_person
+        arithmetic = rounding(self.clip, facts.records, size)
+        if several is not None:
+            arithmetic += people_rounding(self.clip, facts.records, several, size)
 
         def released(scale: float) -> tuple[Event, ...]:
-            slack = rounding(self.clip, facts.records, size) + grid_slack(scale, size)
+            slack = arithmetic + grid_slack(scale, size)
             return (sampler.event(self.clip, slack, scale, facts.records, self.steps, "gaussian"),)
 
         guess = self.clip * max(0.5, self.rate * math.sqrt(self.steps) / min(budget.epsilon, 1e3))
         scale = smallest_scale(released, budget, guess=guess)
         divisor = sampler.expected(facts.records, self.steps)
+        whose, units = ("record's", "records") if several is None else ("person's mean", "people")
         words = (
-            f"each record's gradient clipped to norm {self.clip:.6g} in float64",
-            f"{self.steps} steps over Poisson batches of {divisor:.6g} expected records, all of them taken",
+            f"each {whose} gradient clipped to norm {self.clip:.6g} in float64",
+            f"{self.steps} steps over Poisson batches of {divisor:.6g} expected {units}, all of them taken",
             "each record's gradient is computed from it and the weights alone (checked for these shapes)",
             *((f"Laplacian smoothing with sigma = {self.smoothing:g} after the noise",) if self.smoothing else ()),
         )
