@@ -13,7 +13,15 @@ import numpy as np
 from tacit import files
 from tacit.checks import check
 from tacit.cli.console import add_progress_option, check_place, progress, warn_unreadable
-from tacit.cli.tasks import PRECONDITIONS, TASKS, add_additive_options, estimator
+from tacit.cli.tasks import (
+    PRECONDITIONS,
+    TASKS,
+    add_additive_options,
+    add_people_options,
+    estimator,
+    extra_columns,
+    whose_rows,
+)
 from tacit.data import tables
 from tacit.schema import Schema, Target
 from tacit.types import ADJACENCIES
@@ -70,6 +78,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also write a page for the curator: guarantees, the curves of --additive and, with --method individual, "
         "each record's own epsilon",
     )
+    add_people_options(parser)
     add_additive_options(parser)
     parser.set_defaults(run=run)
 
@@ -87,10 +96,12 @@ def run(options: argparse.Namespace) -> int:
         print(_SEEDED, file=sys.stderr)
     with progress(options.progress) as say:
         say(f"Reading {options.data}")
-        wanted = None if schema is None else [target.name, *schema.names]
+        own = extra_columns(options)
+        wanted = None if schema is None else [target.name, *schema.names, *own]
         table = tables.read_table(options.data, wanted)
         check(target.name in table, f"The table has no column {target.name!r} to predict.")
-        names = [name for name in table if name != target.name]
+        given = whose_rows(options, table)
+        names = [name for name in table if name not in (target.name, *own)]
         say("Encoding")
         targets = target.read(table, () if schema is None else schema.missing)
         rows: Any
@@ -100,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
             warn_unreadable(schema.check_readable(table))
             rows = table if options.additive else schema.encode(table, options.clip)
         say(f"Training on {len(targets):,} records")
-        model.fit(rows, targets)
+        model.fit(rows, targets, **given)
     if schema is None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     files.save(model, options.out, vars(model).get("schema_", schema))  # an additive model's has its curves

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any, Never
 
+import numpy as np
+
 from tacit.checks import check, refuse
+from tacit.data import cells, tables
 from tacit.estimators import (
     AdditiveClassifier,
     AdditiveRegressor,
@@ -45,6 +48,35 @@ def add_additive_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_people_options(parser: argparse.ArgumentParser) -> None:
+    """Whose rows they are, and how much each counts."""
+    group = parser.add_argument_group("people and weights")
+    group.add_argument("--person", metavar="COLUMN", help="names the person of each row: the unit of privacy is then")
+    group.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
+    group.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
+    group.add_argument("--weight-bound", type=float, default=1.0, help="the largest weight, declared; default: 1")
+    group.add_argument("--class-weight", choices=("balanced",), help="all classes weigh the same; counts are charged")
+
+
+def extra_columns(options: argparse.Namespace) -> list[str]:
+    """Columns that are about rows, and predict nothing."""
+    return [name for name in (options.person, options.weight) if name is not None]
+
+
+def whose_rows(options: argparse.Namespace, table: tables.Table) -> dict[str, Any]:
+    """``groups`` and ``sample_weight`` of a fit, from the columns that the options name."""
+    given: dict[str, Any] = {}
+    for name in extra_columns(options):
+        check(name in table, f"The table has no column {name!r}.")
+    if options.person is not None:
+        names = np.array([cells.text_of(cell) for cell in cells.exact(table[options.person])])
+        check((names != "").all(), f"Column {options.person!r} names nobody in some rows. Fill in or drop those rows.")
+        given["groups"] = names
+    if options.weight is not None:
+        given["sample_weight"] = tables.numbers(table, [options.weight])[:, 0]
+    return given
+
+
 def estimator(options: argparse.Namespace, schema: Schema | None, target: Target) -> Any:
     """The estimator of the task, which the target decides unless it is named."""
     if options.method in PUBLISHED:
@@ -63,11 +95,19 @@ def estimator(options: argparse.Namespace, schema: Schema | None, target: Target
         given = getattr(options, name)
         check(given is None or kind == task, f"--{name} goes with --task {kind}.")
         facts |= {name: given} if given is not None else {}
+    if options.class_weight is not None:
+        check(task in _CLASSIFIERS, f"--class-weight is for labels, and {target.name!r} has none.")
+        facts["class_weight"] = options.class_weight
+    check(
+        (options.person is None) == (options.rows_per_person is None),
+        "--person and --rows-per-person go together: whose rows they are, and how many of one person count.",
+    )
     facts |= _of_curves(options, schema, task)
     return (_ADDITIVE if options.additive else kinds)[task](
         options.epsilon, delta=options.delta, method=options.method, calibration=options.calibration,
         adjacency=options.adjacency, precondition=PRECONDITIONS[options.precondition], clip=options.clip,
-        random_state=options.seed, ledger=options.ledger, **facts,
+        rows_per_person=options.rows_per_person, weight_bound=options.weight_bound, random_state=options.seed,
+        ledger=options.ledger, **facts,
     )  # fmt: skip
 
 

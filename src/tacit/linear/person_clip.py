@@ -53,9 +53,8 @@ def person_slack(facts: Facts) -> float:
     With u = 2**-53: a mean of m terms errs by m u, the norm of s numbers by (s + 2) u, the factor and its product by 4
     u; n + 1 people at most, in two sums. Nothing where nobody has several rows.
     """
-    if facts.rows_per_person is None:
-        return 0.0
-    return 2.0 * (facts.records + 1) * (facts.rows_per_person + facts.size + 16) * 2.0**-53
+    several = facts.rows_per_person or 1
+    return 0.0 if several == 1 else 2.0 * (facts.records + 1) * (several + facts.size + 16) * 2.0**-53
 
 
 def gather_people(

@@ -105,7 +105,7 @@ class _NetworkClassifier(Watched, NetworkFace):
         problem = NetworkProblem(network, chosen, *placed, after_step, own.shares)
         train(prepared, problem, source, lambda made: setattr(self, "guarantee_", made.guarantee), ledger=self.ledger)
         self.network_ = network.cpu().eval()
-        note_fit(len(labels), self._picked(images))
+        note_fit(own.count, self._picked(images))
         return self
 
     def _picked(self, images: torch.Tensor) -> Iterator[NDArray[Any]]:
