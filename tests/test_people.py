@@ -55,7 +55,8 @@ def test_first_rows_count_and_a_persons_shares_add_up_to_one():
 
 @pytest.mark.parametrize(
     "groups",
-    [[1, "x", 2.5, "1.0"], np.array([3, 3, 1, 2]), pd.Series(["x", "y", "x", "z"], dtype="category"), np.array([[1], [1], [2], [3]])],
+    [[1, "x", 2.5, "1.0"], np.array([3, 3, 1, 2]), pd.Series(["x", "y", "x", "z"], dtype="category"),
+     np.array([[1], [1], [2], [3]])],
 )  # fmt: skip
 def test_names_of_any_kind_are_told_apart(groups):
     assert people_of(groups, 4, 2).count in (3, 4)

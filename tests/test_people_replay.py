@@ -116,7 +116,8 @@ def test_so_does_a_person_whose_rows_have_weights(kind, method, adjacency, rng):
 
 @pytest.mark.parametrize(
     ("kind", "method"),
-    [("logistic", "gradient"), ("logistic", "newton"), ("LinearRegression", "statistics"), ("LinearRegression", "adaptive")],
+    [("logistic", "gradient"), ("logistic", "newton"), ("LinearRegression", "statistics"),
+     ("LinearRegression", "adaptive")],
 )  # fmt: skip
 def test_the_replay_sees_shares_that_are_left_out(kind, method, rng, monkeypatch):
     """The test of the test: rows that all count in full are found."""

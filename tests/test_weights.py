@@ -95,7 +95,7 @@ def test_declared_class_weights_cost_nothing(rng):
 
 
 def test_replacing_moves_moments_no_less_than_adding():
-    """A record of weight 0 has no count: whatever precision the count is released with, replacing one by it moves it."""
+    """A record of weight 0 has no count: replacing another by it moves the count too, however precise that is."""
     for weights in (Weights(), Weights(count=50.0), Weights(mean=0.0, target=0.0, count=3.0)):
         sensitivity = weights.sensitivity()
         assert sensitivity.replace_one >= sensitivity.add_remove

@@ -62,7 +62,7 @@ def test_the_clip_ends_in_proportion_to_the_residuals(rng, monkeypatch, adjacenc
     """The last clips' mean level is what was aimed at, whatever the deviation of the residuals."""
     seen = []
 
-    def watched(problem, weights, clip):
+    def watched(problem, weights, clip, person):
         total, sizes = clipped_sums(problem, weights, clip)
         seen.append((clip, sizes / clip / problem.records.count))
         return total, sizes

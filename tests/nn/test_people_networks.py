@@ -1,5 +1,7 @@
 """Networks whose records are people: whose rows are averaged, cut, sampled, and how far one person moves a sum."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -29,7 +31,7 @@ def mean_gradients(network, rows, labels, shares):
     """By plain backward passes, one person at a time."""
     ends = np.append(shares.starts, len(labels))
     found = []
-    for first, last in zip(ends[:-1], ends[1:], strict=True):
+    for first, last in itertools.pairwise(ends):
         network.zero_grad()
         nn.functional.cross_entropy(network(rows[first:last]), labels[first:last]).backward()
         found.append(torch.cat([p.grad.flatten() for p in network.parameters()]).numpy())

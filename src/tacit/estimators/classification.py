@@ -91,7 +91,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         def weights() -> Array:
             counts = tables.count([codes.astype(np.intp)], own.shares.weights)
             even = balanced(plan.run(counts, begun.source).weights)
-            if len(even) == 2 and isinstance(loss, Logistic) or loss.coupled:
+            if (len(even) == 2 and isinstance(loss, Logistic)) or loss.coupled:
                 even = np.sqrt(even)
                 shifts[:] = np.log(even)
             return np.asarray(even[codes])

@@ -317,11 +317,16 @@ def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
         return "objective" if clear >= SHARP and not several else "gradient"
     if facts.outputs > 1:
         return "whitened-gradient" if whiten and facts.loss.coupled and whitens(budget, facts) else "gradient"
+    return _of_two_classes(budget, facts, whiten=whiten, several=several)
+
+
+def _of_two_classes(budget: Budget, facts: Facts, *, whiten: bool, several: bool) -> str:
     strong = signal(budget, facts.records, facts.size)
+    whiten = whiten and whitens(budget, facts)
     if several:
         wide = facts.features >= SEVERAL_COLUMNS and strong >= WHITE
-        return "whitened-gradient" if wide and whiten and whitens(budget, facts) else "gradient"
-    if whiten and whitens(budget, facts):
+        return "whitened-gradient" if whiten and wide else "gradient"
+    if whiten:
         if facts.records < SMALL and seen(budget, facts) >= SMALL_SEEN:
             return "whitened-gradient"
         if strong >= WHITE:
