@@ -61,6 +61,13 @@ STRESSED: dict[str, Stress] = {
     "individual": _small_steps("individual", steps=8),  # its runs are made one by one
 }
 """A large margin keeps every slope near its largest; a strong regulariser or small steps keep the weights near zero."""
+PEOPLE: dict[str, Stress] = {
+    "objective": STRESSED["objective"],
+    "output": STRESSED["output"],
+    "gradient": _small_steps("gradient", steps=8),  # runs of people are made one by one
+}
+"""The same with people as records, each with so many rows, all alike: their mean is as long as one row."""
+ROWS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +131,15 @@ def audit_method(
         title = f"{name} under stress, {stress.loss.name} loss"
         # The audit that shows how tight the noise is gets more runs.
         results.append(audit(subject, claim, seconds=2 * seconds, seed=seed, name=title, **options))
+    if name in PEOPLE and losses is None:
+        say(f"{name} with {ROWS} rows a person, {claimed.adjacency}")
+        stress = PEOPLE[name]
+        subject = planned(
+            stress.mechanism, claim, loss=stress.loss, records=RECORDS, features=2,
+            regularization=stress.regularization, rows_per_person=ROWS,
+        )  # fmt: skip
+        title = f"{name} with {ROWS} rows a person, {stress.loss.name} loss"
+        results.append(audit(subject, claim, seconds=seconds, seed=seed, name=title, **options))
     return MethodAudit(
         method=name, status=statuses[0], adjacency=claimed.adjacency, results=tuple(results),
         exact=_exact(name, claim) if losses is None else None, seconds=time.perf_counter() - start,

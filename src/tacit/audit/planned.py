@@ -13,6 +13,8 @@ from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Data, Pair
 from tacit.audit.subjects import Seed, Subject
 from tacit.checks import check
+from tacit.data.people import people_of
+from tacit.data.shares import Shares
 from tacit.linear.losses import LOSSES
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Mechanism, choose_method
@@ -34,11 +36,17 @@ class Planned(Subject):
     clip: float
     intercept: float
     name: str
+    rows_per_person: int | None = None
 
     def problem(self, data: Data) -> Problem:
-        """The problem that the plan trains on."""
-        rows = np.ascontiguousarray(data.rows)
-        return Problem(Records.build(rows, data.targets, self.clip, self.intercept), self.loss, self.loss.outputs)
+        """The problem that the plan trains on; of people, each has all rows that count, and all alike."""
+        rows, targets, shares = np.ascontiguousarray(data.rows), data.targets, Shares()
+        if self.rows_per_person is not None:
+            whose = np.repeat(np.arange(len(rows)), self.rows_per_person)
+            rows, targets = rows[whose], targets[whose]
+            shares = Shares.of(people_of(whose, len(whose), self.rows_per_person), None)
+        records = Records.build(rows, targets, self.clip, self.intercept, shares)
+        return Problem(records, self.loss, self.loss.outputs)
 
     def draw(self, data: Data, trials: int, seed: Seed) -> Runs:
         """Many runs at once."""
@@ -75,8 +83,9 @@ def planned(
     intercept: float = 0.0,
     regularization: float | None = None,
     calibration: Calibration = "proven",
+    rows_per_person: int | None = None,
 ) -> Planned:
-    """A method calibrated to the claim, for this many records and columns."""
+    """A method calibrated to the claim, for this many records and columns; for people with so many rows each."""
     check(not isinstance(loss, str) or loss in _LOSSES, f"Unknown loss {loss!r}. Known: {', '.join(_LOSSES)}.")
     chosen: Loss = _LOSSES[loss] if isinstance(loss, str) else loss
     wide = features + (1 if intercept else 0)
@@ -87,8 +96,11 @@ def planned(
         radius=float(np.hypot(clip, intercept)),
         loss=chosen,
         intercept=bool(intercept),
+        rows_per_person=rows_per_person,
     )
     decided = choose_method(method, claimed, facts, calibration)
     plan = calibrate(facts, decided, regularization, calibration)
     name = f"{decided.name}, {chosen.name} loss"
-    return Planned(plan=plan, loss=chosen, clip=clip, intercept=intercept, name=name)
+    return Planned(
+        plan=plan, loss=chosen, clip=clip, intercept=intercept, name=name, rows_per_person=rows_per_person
+    )

@@ -4,11 +4,11 @@ Rows that have nothing to do with each other have gradients in all directions. T
 about ``C / sqrt(m)`` long, while the bound that holds for the worst person is C. So a person's mean is cut to ``c(m)
 C``, where one row's gradient would be cut to C, and the noise is for that:
 
-.. math:: c(m) = \sqrt{(1 + (m - 1) \rho) / m},
+.. math:: c(m) = 1 / \sqrt{2 m} \quad (m \ge 2), \qquad c(1) = 1,
 
-the root mean square length of the mean of m vectors of norm C whose cosines are rho on average. Where all rows of a
-person are alike, that person counts for less, and so does the noise. The rows' own gradients are cut to 2 C only: what
-is cut before the mean is taken moves the model away from the minimum, and inflates the weights of a classifier.
+for few gradients are as long as C. Where all rows of a person are alike, that person counts for less, and so does the
+noise. The rows' own gradients are cut to 2 C only: what is cut before the mean is taken moves the model away from the
+minimum, and inflates the weights of a classifier.
 
 Guarantee: a person's part is a projection of the mean onto a ball, and a projection does not increase distances. What
 rounding moves the mean by (:func:`tacit.linear.problem.rounding_slack`, relative to the clip of rows) it moves the
@@ -28,17 +28,14 @@ from tacit.data.rows import Design
 from tacit.data.shares import Shares
 from tacit.types import Array, Facts
 
-ALIKE = 0.05
-"""rho: how alike the gradients of a person's rows are taken to be; set on made-up people, and on Adult's rows in
-groups."""
 WIDER = 2.0
 """The clip of rows' own gradients in units of C."""
 
 
 def person_share(facts: Facts) -> float:
-    """c(m), where people have up to m rows; 1 where they have one."""
+    """c(m), where people have up to m rows: set on made-up people, and on Adult's rows in groups."""
     several = facts.rows_per_person or 1
-    return math.sqrt((1 + (several - 1) * ALIKE) / several)
+    return 1.0 if several == 1 else 1 / math.sqrt(2 * several)
 
 
 def row_clip(facts: Facts, clip: float) -> float:
