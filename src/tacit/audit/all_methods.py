@@ -61,13 +61,9 @@ STRESSED: dict[str, Stress] = {
     "individual": _small_steps("individual", steps=8),  # its runs are made one by one
 }
 """A large margin keeps every slope near its largest; a strong regulariser or small steps keep the weights near zero."""
-PEOPLE: dict[str, Stress] = {
-    "objective": STRESSED["objective"],
-    "output": STRESSED["output"],
-    "gradient": _small_steps("gradient", steps=8),  # runs of people are made one by one
-}
-"""The same with people as records, each with so many rows, all alike: their mean is as long as one row."""
-ROWS = 5
+PEOPLE, ROWS = ("objective", "output"), 5
+"""Methods that are also audited with people as records, each with so many rows, all alike: their mean is as long as one
+row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +129,7 @@ def audit_method(
         results.append(audit(subject, claim, seconds=2 * seconds, seed=seed, name=title, **options))
     if name in PEOPLE and losses is None:
         say(f"{name} with {ROWS} rows a person, {claimed.adjacency}")
-        stress = PEOPLE[name]
+        stress = STRESSED[name]
         subject = planned(
             stress.mechanism, claim, loss=stress.loss, records=RECORDS, features=2,
             regularization=stress.regularization, rows_per_person=ROWS,

@@ -101,6 +101,4 @@ def planned(
     decided = choose_method(method, claimed, facts, calibration)
     plan = calibrate(facts, decided, regularization, calibration)
     name = f"{decided.name}, {chosen.name} loss"
-    return Planned(
-        plan=plan, loss=chosen, clip=clip, intercept=intercept, name=name, rows_per_person=rows_per_person
-    )
+    return Planned(plan=plan, loss=chosen, clip=clip, intercept=intercept, name=name, rows_per_person=rows_per_person)
