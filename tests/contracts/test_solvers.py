@@ -166,9 +166,9 @@ def test_noisy_steps_never_evaluate_beyond_the_largest_weight(method, rng, monke
     seen, narrow = [], 0.5 * getattr(plan, "difference_clip", 2 * plan.clip)
     true = Problem.clipped_gradient
 
-    def watched(self, weights, *args):
+    def watched(self, weights, *args, **given):
         seen.append(np.abs(weights).max())
-        return true(self, weights, *args)
+        return true(self, weights, *args, **given)
 
     monkeypatch.setattr(Problem, "clipped_gradient", watched)
     wild.run(problem, SeededSource(1))

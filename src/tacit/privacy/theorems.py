@@ -46,6 +46,11 @@ BALL, ANSWER, CLAIM = Release(Sphere), Release(Response), Release(Claimed)
 REPLACE: tuple[Adjacency, ...] = ("replace-one",)
 
 
+LOOKS = (
+    "count", "sum", "mean", "histogram", "quantiles", "covariance", "bounds", "categories", "schema", "describe", "scaler",
+)  # fmt: skip
+"""What :mod:`tacit.statistics` offers."""
+
 THEOREMS: dict[str, Theorem] = {
     "none": Theorem("No noise was added: this model has no privacy guarantee.", "", "proven", "guarantee", ((),), ()),
     "gaussian-output": Theorem(
@@ -242,19 +247,7 @@ THEOREMS: dict[str, Theorem] = {
         "proven",
         "first-tables",
         tuple((ONCE,) * stages + unknown for stages in (1, 2, 3) for unknown in ((), (Release(Rare),))),
-        (
-            "count",
-            "sum",
-            "mean",
-            "histogram",
-            "quantiles",
-            "covariance",
-            "bounds",
-            "categories",
-            "schema",
-            "describe",
-            "scaler",
-        ),  # fmt: skip
+        LOOKS,
         protects=(TABLE,),
     ),
     "selection": Theorem(
