@@ -47,7 +47,8 @@ REPLACE: tuple[Adjacency, ...] = ("replace-one",)
 
 
 LOOKS = (
-    "count", "sum", "mean", "histogram", "quantiles", "covariance", "bounds", "categories", "schema", "describe", "scaler",
+    "count", "sum", "mean", "histogram", "quantiles", "covariance", "bounds", "categories", "schema",
+    "describe", "scaler",
 )  # fmt: skip
 """What :mod:`tacit.statistics` offers."""
 
