@@ -269,5 +269,7 @@ def test_models_and_labels_that_do_not_fit_are_refused(two, numbers, monkeypatch
     model, X, y = numbers
     refused("Declare the range", model, X, y)
     refused("lower < upper", model, X, y, bounds=(1, 0))
+    refused("two numbers", model, X, y, bounds=3)
+    refused("to be a number", model, X, y, bounds=("a", "b"))
     refused("for models with two or more classes", model, X, y, metrics="accuracy", bounds=(0, 1))
     refused("NaN or infinity", model, X, np.where(np.arange(len(y)) == 3, np.nan, y), bounds=(0, 1))

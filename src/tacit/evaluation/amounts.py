@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tacit.evaluation.inversion import interval
+from tacit.evaluation.inversion import interval, unsure
 from tacit.evaluation.judged import WORST
 from tacit.evaluation.ratios import ratio
 from tacit.evaluation.scores import Score
@@ -28,7 +28,9 @@ def mean(summary: Summary, name: str, quantile: float) -> Score:
 
     def variance(theta: Array) -> Array:
         noise = total.deviation**2 + (theta - 0.5) ** 2 * count.deviation**2
-        return np.asarray(noise + number * np.clip(spread, 0.0, theta * (1 - theta)))
+        most = number * theta * (1 - theta)
+        doubt = squares.deviation**2 + (2 * theta - 1) ** 2 * total.deviation**2
+        return unsure(noise + np.clip(number * spread, 0.0, most), np.minimum(doubt, most**2 / 4), quantile)
 
     return ratio(total.value + 0.5 * number, number, gap, variance, quantile)
 
@@ -55,7 +57,7 @@ def r2(summary: Summary, quantile: float) -> Score:
     middle = y.value / number
     errors = error.value + 0.5 * number
     squares = second.value + 0.125 * number - (y.value**2 - y.deviation**2) / number
-    moments = _central(summary, number, middle, errors)
+    moments, doubt = _central(summary, number, middle, errors), _doubts(summary, middle)
 
     def gap(u: Array) -> Array:
         return u * squares - (1 - u) * errors
@@ -64,7 +66,9 @@ def r2(summary: Summary, quantile: float) -> Score:
         counted = u * (0.125 + middle**2) - 0.5 * (1 - u)
         noise = u**2 * (second.deviation**2 + 4 * middle**2 * y.deviation**2) + (1 - u) ** 2 * error.deviation**2
         sampling = u**2 * moments[0] - 2 * u * (1 - u) * moments[1] + (1 - u) ** 2 * moments[2]
-        return np.asarray(noise + counted**2 * count.deviation**2 + np.maximum(sampling, 0.0))
+        both = noise + counted**2 * count.deviation**2 + np.maximum(sampling, 0.0)
+        doubts = u**4 * doubt[0] + 4 * (u * (1 - u)) ** 2 * doubt[1] + (1 - u) ** 4 * doubt[2]
+        return unsure(both, doubts, quantile)
 
     above, below = max(errors, 0.0), max(squares, 0.0)
     point = above / (above + below) if above + below > 0 else 0.5
@@ -81,6 +85,16 @@ def _central(summary: Summary, number: float, middle: float, errors: float) -> t
     quartic = fourth - 4 * middle * third + 6 * middle**2 * squares - 3 * middle**4 * number
     mixed = both - 2 * middle * crossed + middle**2 * errors
     return quartic, mixed, summary.amount("error_squared").value + errors - 0.25 * number
+
+
+def _doubts(summary: Summary, middle: float) -> tuple[float, float, float]:
+    """The variances of the noise in these sums, without what the noise in m adds."""
+    second, third, fourth, crossed, both, error, squared = (
+        summary.amount(name).deviation ** 2
+        for name in ("y2", "y3", "y4", "y_error", "y2_error", "error", "error_squared")
+    )
+    quartic = fourth + (4 * middle) ** 2 * third + (6 * middle**2) ** 2 * second
+    return quartic, both + (2 * middle) ** 2 * crossed, squared + error
 
 
 def _of_part(u: float) -> float:

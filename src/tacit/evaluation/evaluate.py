@@ -67,15 +67,15 @@ def evaluate(
     check_rows(len(y))
     given = taken(groups, len(y), rows_per_person)
     budget, source = budget_of(epsilon, delta, adjacency, given.people, ledger), source_from(random_state)
-    words, low, high = ALONE, 0.0, 1.0
+    words, low, high = (ALONE, *given.words), 0.0, 1.0
     if kind.classes is None:
         low, high = _range(model, bounds)
-        words += f"; targets and predictions were clipped to [{low:g}, {high:g}]"
+        words = (*words, f"targets and predictions clipped to [{low:g}, {high:g}]")
         problem: Judged = judged_numbers(model, X, y, (low, high), given)
     else:
         check(bounds is None, "bounds= is the range of targets that are numbers; this model predicts classes.")
         problem = judged_labels(model, X, y, set(names), given)
-    plan = calibrate_summary(layout_of(names, kind, adjacency), budget, (words,))
+    plan = calibrate_summary(layout_of(names, kind, adjacency), budget, words)
     prepared = state(plan, given.people, budget, method="evaluation", seeded=source.seeded, rows_per_person=given.most)
     solution = train(prepared, problem, source, _nothing, ledger=ledger)
     summary = Summary(plan, solution.weights, given.people if adjacency == "replace-one" else None)
@@ -100,10 +100,11 @@ def _range(model: Any, bounds: Any) -> tuple[float, float]:
     if bounds is None and isinstance(model, PrivateRegressor):
         return model._range()
     check(bounds is not None, "Declare the range of the targets: bounds=(lower, upper), public numbers, not from y.")
-    pair = np.asarray(bounds, dtype=np.float64).ravel()
-    check(pair.size == 2 and pair[0] < pair[-1], "Expected bounds=(lower, upper), two numbers with lower < upper.")
-    check_range(f"bounds=({pair[0]:g}, {pair[1]:g})", float(pair[0]), float(pair[1]))
-    return float(pair[0]), float(pair[1])
+    check(np.shape(bounds) == (2,), "Expected bounds=(lower, upper), two numbers.")
+    low, high = (check_real("each of bounds", end) for end in bounds)
+    check(low < high, f"Expected bounds=({low:g}, {high:g}) to be lower < upper.")
+    check_range(f"bounds=({low:g}, {high:g})", low, high)
+    return low, high
 
 
 def _nothing(prepared: Prepared) -> None:

@@ -47,6 +47,15 @@ def interval(
     return float(left), float(right)
 
 
+def unsure(total: Array, doubt: Array | float, quantile: float) -> Array:
+    """A variance that was itself estimated, with an error of variance ``doubt``: larger, as Student's quantile is.
+
+    With ``2 total^2 / doubt`` degrees of freedom the square of the quantile is larger by (q^2 + 1) doubt / (4 total^2),
+    to first order (Welch 1947); where the total is small, it may as well be larger by its error.
+    """
+    return np.asarray(total + 0.25 * (quantile**2 + 1) * doubt / np.maximum(total + np.sqrt(doubt), _TINY))
+
+
 def _edge(away: Curve, allowed: float, outside: float, inside: float) -> float:
     """Between a value outside and one inside: a value outside, next to the edge."""
     for _ in range(_ROUNDS):

@@ -32,25 +32,28 @@ def kind_of(model: Any) -> Kind:
     if classes is None:
         check(not ranked, f"This {name} does not say its classes_. Fit it first.")
         return Kind(None)
+    check(len(classes) >= 2, f"This {name} knows one class only, so it has no scores.")
     return Kind(len(classes), ranked=ranked, likely=likely)
 
 
 class Taken(NamedTuple):
-    """Which rows of a table count, the weight of each, how many people they are of, and the most rows of one."""
+    """Which rows of a table count, the weight of each, how many people they are of, the most rows of one, in words."""
 
     rows: Any
     weights: Array
     people: int
-    most: int | None
+    most: int | None = None
+    words: tuple[str, ...] = ()
 
 
 def taken(groups: Any, rows: int, rows_per_person: Any) -> Taken:
     """Every row for itself, or people: the rows of one weigh the same, and at most one together."""
     if groups is None:
         check(rows_per_person is None, "rows_per_person is about people: name them with groups=, or leave it out.")
-        return Taken(slice(None), np.ones(rows), rows, None)
+        return Taken(slice(None), np.ones(rows), rows)
     people = people_of(groups, rows, rows_per_person)
-    return Taken(people.rows, people.shares, people.count, people.most)
+    words = f"of each person at most {people.most:,} rows count, the first ones, together as much as one"
+    return Taken(people.rows, people.shares, people.count, people.most, ("the number of people is public", words))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,8 +108,8 @@ class JudgedLabels(Judged):
         """Of truth and prediction; of truth and whether it was met; of that alone; of truth; of tenths and truth."""
         met = (self.truth == self.predicted).astype(np.intp)
         if name == "calibration":
-            tenths = np.floor(np.nan_to_num(np.asarray(self.chances)[:, 1]) * TENTHS).astype(np.intp)
-            return np.asarray(2 * np.clip(tenths, 0, TENTHS - 1) + self.truth)
+            chance = np.clip(np.nan_to_num(np.asarray(self.chances)[:, 1]), 0.0, 1.0)
+            return np.asarray(2 * np.minimum((chance * TENTHS).astype(np.intp), TENTHS - 1) + self.truth)
         found = {
             "confusion": self.truth * self.classes + self.predicted, "recalls": 2 * self.truth + met, "right": met,
             "classes": self.truth,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.evaluation.asked import TENTHS
-from tacit.evaluation.inversion import interval
+from tacit.evaluation.inversion import interval, unsure
 from tacit.evaluation.ranking import PLUS
 from tacit.evaluation.scores import Score
 from tacit.evaluation.summary import Cells, Summary
@@ -109,8 +109,8 @@ def auc(summary: Summary, quantile: float) -> Score:
 
     With b = n1 n0 / n the gap is ``D - (theta - 1/2) b``; the gradient of b by the counts of both classes is the square
     of the other's share, and the square of normal noise varies by twice its mean squared. The sampling variance of D
-    about its line is ``Q - (auc - 1/2)^2 b``, and never above ``b max(n1, n0)/n theta (1 - theta)`` (Birnbaum & Klose
-    1957).
+    about its line is ``Q - (auc - 1/2)^2 b`` at the estimate, elsewhere in proportion to theta (1 - theta), and never
+    above ``b max(n1, n0)/n theta (1 - theta)`` (Birnbaum & Klose 1957).
     """
     ranks, squares = summary.amount("ranks"), summary.amount("ranks_squared")
     cells = summary.cells("classes" if summary.has("classes") else "confusion")
@@ -124,11 +124,17 @@ def auc(summary: Summary, quantile: float) -> Score:
     point = min(max(0.5 + ranks.value / below, 0.0), 1.0) if below > 0 else 0.5
     spread = squares.value * ((total + PLUS) / total) ** 2 - (point - 0.5) ** 2 * max(below, 0.0)
 
+    doubt = squares.deviation**2 + 4 * (point - 0.5) ** 2 * ranks.deviation**2
+
     def gap(theta: Array) -> Array:
         return ranks.value - (theta - 0.5) * below
 
     def variance(theta: Array) -> Array:
-        most = max(below, 0.0) * max(part, 1 - part) * theta * (1 - theta)
-        return np.asarray(ranks.deviation**2 + (theta - 0.5) ** 2 * counted + np.clip(spread, 0.0, most))
+        alike = theta * (1 - theta)
+        most = max(below, 0.0) * max(part, 1 - part) * alike
+        sampling = np.clip(spread * alike / max(point * (1 - point), 1e-9), 0.0, most)
+        return unsure(
+            ranks.deviation**2 + (theta - 0.5) ** 2 * counted + sampling, np.minimum(doubt, most**2 / 4), quantile
+        )
 
     return ratio(ranks.value + 0.5 * below, below, gap, variance, quantile)
