@@ -44,6 +44,8 @@ _FIELDS = {
 _LATER: dict[str, Any] = {"rows_per_person": None, "weight_bound": 1.0, "class_weight": None, "inference": False}
 _NEW = set(_LATER)
 """Parameters that files before version 4 do not have, and what they stand for there."""
+COUNTING = {*map(after_counts, COUNTED), "selection"}
+"""Theorems that price counts which were released before the model was trained."""
 _SINCE = {"record_guarantee": 2, "slots": 3, "errors": 4}
 """Fields that files of earlier versions do not have."""
 
@@ -263,20 +265,21 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
     )
     named = parameters["method"]
     stated = f"whitened-{named}" if parameters["precondition"] not in ("auto", False) else named
-    need(guarantee.method in (named, stated) or named == "auto", "Its method is not the one that the guarantee states.")
+    known = (
+        guarantee.method in (named, stated, "search") or named == "auto"
+    )  # a search's guarantee is of all its trials
+    need(known, "Its method is not the one that the guarantee states.")
     pairs = parameters.get("pairs")
     counted = parameters.get("cuts") == "private" or (type(pairs) is int and pairs > 0)
     need(
-        not counted or guarantee.theorem in map(after_counts, COUNTED) or not guarantee.events,
+        not counted or guarantee.theorem in COUNTING or not guarantee.events,
         "Its cuts or pairs were chosen by counts, and its guarantee does not price them.",
     )
     need(
         parameters["rows_per_person"] == guarantee.rows_per_person, "Its unit is not the one that the guarantee states."
     )
     need(
-        parameters.get("class_weight") != "balanced"
-        or guarantee.theorem in map(after_counts, COUNTED)
-        or not guarantee.events,
+        parameters.get("class_weight") != "balanced" or guarantee.theorem in COUNTING or not guarantee.events,
         "Its classes were weighted by counts, and its guarantee does not price them.",
     )
     need(guarantee.method != "counts", "Its guarantee is that of counts alone, and not that of a model.")
