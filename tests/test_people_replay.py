@@ -162,7 +162,7 @@ def test_a_person_moves_the_perturbed_minimum_no_further_than_one_row(kind, adja
 def test_methods_for_rows_refuse_people_and_spend_nothing(method, rng):
     X, y, groups = table(2, rng)
     model = LogisticRegression(method=method, rows_per_person=MOST)
-    with pytest.raises(PrivacyError, match="one (row|person)"):
+    with pytest.raises(PrivacyError, match=r"one (row|person)"):
         model.fit(X, y, groups=groups)
     assert not hasattr(model, "guarantee_")
 
