@@ -11,7 +11,7 @@ from oracles import CENTRAL, covers, declared, largest_move, record_fit, replay_
 from test_replay import SMALLER, generous_scales, supported  # noqa: F401
 
 import tacit.mechanisms.objective as objective_module
-from tacit import LinearRegression, LogisticRegression
+from tacit import LinearRegression, LogisticRegression, PrivacyError
 from tacit.data.shares import Shares
 from tacit.types import ADJACENCIES
 
@@ -23,9 +23,12 @@ ESTIMATORS = {
     "LinearRegression": (LinearRegression(target_bound=2.0), 0),
 }
 OWN = {"statistics": "LinearRegression", "adaptive": "LinearRegression"}
+FOR_ROWS = ("unshrunk",)
+"""Methods that take single rows only."""
 CASES = [
     (kind, method, adjacency)
     for method in CENTRAL
+    if method not in FOR_ROWS
     for kind in ("logistic", "softmax", "one-vs-rest", "LinearRegression")
     for adjacency in ADJACENCIES
     if supported(kind, method) and covers(method, adjacency)
@@ -153,6 +156,15 @@ def test_a_person_moves_the_perturbed_minimum_no_further_than_one_row(kind, adja
         (linear, first), (again, second) = seen[0], seen.pop()
         np.testing.assert_array_equal(linear, again, err_msg=name)
         assert np.linalg.norm(first - second) <= limit * (1 + 1e-6) + 1e-12, name
+
+
+@pytest.mark.parametrize("method", FOR_ROWS)
+def test_methods_for_rows_refuse_people_and_spend_nothing(method, rng):
+    X, y, groups = table(2, rng)
+    model = LogisticRegression(method=method, rows_per_person=MOST)
+    with pytest.raises(PrivacyError, match=r"one (row|person)"):
+        model.fit(X, y, groups=groups)
+    assert not hasattr(model, "guarantee_")
 
 
 def test_a_guarantee_of_another_number_of_rows_is_refused(rng):
