@@ -168,10 +168,10 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     return status
 
 
-def charge(prepared: Prepared, ledger: Ledger | str | None) -> None:
+def charge(prepared: Prepared, ledger: Ledger | str | None, label: str = "") -> None:
     """Write the release down in its ledger, before anything of it exists; refused where the ledger has no room.
 
-    A part of a larger release is told to whoever states that one, and charged with it.
+    A part of a larger release is told to whoever states that one, and charged with it. ``label``: what it is for.
     """
     hear = listener()
     if hear is not None:
@@ -179,7 +179,7 @@ def charge(prepared: Prepared, ledger: Ledger | str | None) -> None:
         return
     book = ledger_of(ledger)
     if book is not None:
-        book.charge(prepared.guarantee)
+        book.charge(prepared.guarantee, label)
 
 
 def train(

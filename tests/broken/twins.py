@@ -227,10 +227,10 @@ def heavy_level(facts, budget):
     return replace(plan, weight=3 * plan.weight, clips=(lowest, highest, highest))
 
 
-def heavy_squares(facts, budget):
-    """Normal equations whose sum of squares is weighted four times what replacing a record leaves free."""
+def heavy_equations(facts, budget):
+    """Normal equations whose gradients are weighted twice what is priced."""
     plan = Unshrunk().calibrate(budget, facts, None, "proven")
-    return replace(plan, square=4 * plan.square)
+    return replace(plan, clip=2 * plan.clip, layout=replace(plan.layout, weight=4 * plan.layout.weight))
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ REPLAYED = [
     Mistake("a Hessian for nothing", NoisyNewton(), newton_without_hessian, Logistic()),
     Mistake("a map for nothing", WHITENED[0], plain_map(WHITENED[0]), Logistic(), word="without noise"),
     Mistake("a map and a minimum", WHITENED[1], plain_map(WHITENED[1]), Logistic(), word="without noise"),
-    Mistake("heavy squares", Unshrunk(), heavy_squares, Squared()),
+    Mistake("heavy equations", Unshrunk(), heavy_equations, Squared()),
     Mistake("plain curvature", Unshrunk(), plain_slopes, Logistic(), word="without noise"),
     Mistake("a level for nothing", AdaptiveGradient(steps=20), heavy_level, Squared()),
 ]

@@ -162,7 +162,7 @@ class PrivateLinear(CarriesLedger, Watched):
             refuse(
                 "This method takes every row as it is, and these have weights. Use method='auto', without inference."
             )
-        charge(prepared, self.ledger)
+        charge(prepared, self.ledger, f"{type(self).__name__}, {prepared.guarantee.method}")
         columns = X.shape[1]
         if late is not None:
             # Events must not depend on what was just released: the width stays the one that they were priced with.
