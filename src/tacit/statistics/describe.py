@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.checks import check
-from tacit.data.cells import codes_of, numbers
+from tacit.data.cells import key_of, numbers
 from tacit.ledger import Ledger
 from tacit.schema import Category, Number, Schema
 from tacit.schema.columns import Column
@@ -155,8 +155,8 @@ def _number_totals(values: Array, limits: Bounds, steps: Any) -> list[Array]:
 
 
 def _value_codes(column: Column, cells: Any, markers: frozenset[str]) -> Any:
-    """Listed values, then all others, then missing cells."""
+    """Listed values, then all others, then missing cells; no cell is refused, for the release is charged already."""
     values = column.values[:MOST_VALUES]
-    codes = codes_of(column.name, cells, values)
-    absent = np.fromiter((not key for key in keys_of(cells, markers)), bool, len(cells))
-    return np.where(absent, len(values) + 1, codes)
+    places = {key_of(value): place for place, value in enumerate(values)} | {"": len(values) + 1}
+    keys = keys_of(cells, markers)
+    return np.fromiter((places.get(key, len(values)) for key in keys), np.intp, len(keys))

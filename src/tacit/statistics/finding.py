@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
-from tacit.data.cells import columns_of, key_of, number, numbers
+from tacit.data.cells import columns_of, key_of, kind_of, number, numbers
 from tacit.ledger import Ledger
 from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Category, Number, Schema, Target
@@ -78,8 +78,8 @@ class Columns:
         unknown = sorted(set(declared) - set(listed))
         check(not unknown, f"The table has no columns {unknown}, whose kinds are declared.")
         check(all(kind in KINDS for kind in declared.values()), "Expected kinds= to be 'number' or 'text' by column.")
-        typed = {name: "number" for name, cells in arrays.items() if cells.dtype.kind in "iuf"}
-        typed |= {name: "text" for name, cells in arrays.items() if cells.dtype.kind == "b"}
+        types = {name: kind_of(table[name]) for name in listed}
+        typed = {name: "text" if kind == "b" else "number" for name, kind in types.items() if kind in "biuf"}
         unit = unit_of(len(arrays[listed[0]]))
         taken = {name: unit.take(cells) for name, cells in arrays.items()}
         return cls(taken, typed | declared, unit, tuple(str(marker) for marker in missing))

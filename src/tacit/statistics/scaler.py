@@ -7,12 +7,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from tacit.checks import check, check_positive
 from tacit.data.canonical import canonical, thin
-from tacit.ledger import Ledger
+from tacit.estimators.misuse import Watched, watch
+from tacit.ledger import CarriesLedger, Ledger
 from tacit.statistics.aggregates import positive
 from tacit.statistics.asked_rows import Bounds
 from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
@@ -31,7 +32,7 @@ NORMAL_QUARTILES = 1.349
 
 
 @dataclass(eq=False, repr=False)
-class PrivateScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[misc]
     """Centre and scale columns by statistics that are paid for, and clip at ``limit`` scales to either side.
 
     ``bounds``: one public pair for all columns, a list of one pair a column, or None: then a part of the budget finds
@@ -54,6 +55,7 @@ class PrivateScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Pay for bounds, centres and scales of the columns; y is not looked at."""
         for name in ("center_", "scale_", "guarantee_"):
             self.__dict__.pop(name, None)
+        watch(self)
         check_positive("limit", self.limit)
         check(
             self.scale in ("deviation", "quartiles"), f"Expected scale={self.scale!r} to be 'deviation' or 'quartiles'."
