@@ -219,12 +219,40 @@ def test_bounds_that_nobody_knew_hold_nearly_all_and_little_more(name):
     assert statistics.mean(values, found, epsilon=1.0).value == pytest.approx(values.mean(), rel=0.2, abs=2e-4)
 
 
-def test_bounds_of_nothing_but_noise_are_bounds_all_the_same():
-    lower, upper = statistics.private_bounds(np.ones(3), epsilon=0.01, random_state=0)
-    assert lower < upper
-    assert magnitudes.bounds_from(np.zeros(145), np.zeros(1537), (0.0, 0.0)).lower < 0
+def test_bounds_of_nothing_but_noise_are_none_and_it_is_said(charged):
+    with pytest.raises(ValueError, match="No magnitude of the numbers stands out"):
+        statistics.private_bounds(np.ones(3), epsilon=0.01, random_state=0)
+    assert len(charged) == 1
+    assert magnitudes.bounds_from(np.zeros(145), np.zeros(1537), (0.0, 0.0)) is None
+    schema = statistics.private_schema({"x": np.ones(3), "y": np.ones(3)}, epsilon=np.inf)
+    assert [column.name for column in schema.columns] == ["x", "y"]
+    few = {"x": RNG.normal(50, 5, 30), "y": RNG.normal(50, 5, 30), "word": ["a"] * 30}
+    first = statistics.describe(few, epsilon=0.01, random_state=0)
+    assert first.left_out == tuple(few)
+    assert "nothing stands out of the noise in x, y, word" in repr(first)
     zero = statistics.private_bounds(np.zeros(1000), epsilon=1.0, random_state=0)
     assert tuple(zero) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("deviation", [1e-3, 1.0, 1e3])
+def test_empty_magnitudes_stand_out_once_in_a_thousand_columns_whatever_the_budget(deviation):
+    """More than the stated share of 20,000 columns of pure noise is a false alarm once in 1e6 tests at most."""
+    rng, columns = np.random.default_rng(11), 20_000
+    coarse = len(magnitudes.magnitudes()[0]) - 1
+    nothing = np.zeros(len(magnitudes.magnitudes()[1]) - 1)
+    falsely = 0
+    for counts in rng.normal(0, deviation, (columns, coarse)):
+        falsely += magnitudes.bounds_from(counts, nothing, (deviation, deviation)) is not None
+    assert 0 < falsely <= stats.binom.isf(1e-6, columns, magnitudes.FALSELY)
+
+
+def test_beside_a_magnitude_that_stands_out_less_is_enough():
+    edges = magnitudes.magnitudes()[0]
+    counts, nothing = np.zeros(len(edges) - 1), np.zeros(len(magnitudes.magnitudes()[1]) - 1)
+    place = int(np.searchsorted(edges, 100.0))
+    counts[place], counts[place + 1], counts[place + 4] = 6.0, 2.5, 4.0  # 100 to 200, to 500, and 2,000 to 5,000
+    lower, upper = magnitudes.bounds_from(counts, nothing, (1.0, 1.0))
+    assert (lower, upper) == pytest.approx((20, 580))
 
 
 def test_magnitudes_part_all_numbers_in_order():
@@ -315,8 +343,57 @@ def test_a_table_in_which_nothing_stands_out_is_described_all_the_same():
     assert (first.columns, first.schema) == ({}, None)
     with pytest.raises(ValueError, match="stand out of the noise"):
         statistics.private_schema(names, epsilon=0.5)
-    schema = statistics.private_schema({**names, "x": np.arange(100)}, epsilon=0.5, target="name")
+    with pytest.warns(UserWarning, match=r"'name' holds does not stand out.*Declare what is public"):
+        schema = statistics.private_schema({**names, "x": np.full(100, 5.0)}, epsilon=3.0, target="name")
     assert (schema.target, schema.left_out) == (None, ("name",))
+    with pytest.warns(UserWarning, match="the schema has no target"):
+        statistics.describe({**names, "x": np.full(100, 5.0)}, epsilon=5.0, target="name")
+    alone = statistics.describe({"word": ["a"] * 500 + ["b"] * 500}, epsilon=5.0, target="word")
+    assert (list(alone.columns), alone.schema) == (["word"], None)
+
+
+LARGE = 2.0**53
+
+
+def tables_of(kind, last):
+    """The same types, one cell apart."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    numbers = [*RNG.uniform(0, 9, 300), last]
+    return {
+        "pandas": lambda: pandas.DataFrame({"x": numbers}),
+        "pandas, whole": lambda: pandas.DataFrame({"x": pandas.array([*range(300), last], dtype="Int64")}),
+        "pandas, truths": lambda: pandas.DataFrame({"x": pandas.array([True] * 300 + [last], dtype="boolean")}),
+        "polars": lambda: polars.DataFrame({"x": numbers}),
+        "polars, whole": lambda: polars.DataFrame({"x": polars.Series([*range(300), last], dtype=polars.Int64)}),
+        "polars, truths": lambda: polars.DataFrame({"x": polars.Series([True] * 300 + [last], dtype=polars.Boolean)}),
+        "arrow, truths": lambda: pytest.importorskip("pyarrow").table({"x": [True] * 300 + [last]}),
+    }[kind]()
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        ("pandas", (1.0, LARGE, np.inf, np.nan)),
+        ("pandas, whole", (1, None, 2**62)),
+        ("pandas, truths", (True, None)),
+        ("polars", (1.0, LARGE, np.inf)),
+        ("polars, whole", (1, None, 2**62)),
+        ("polars, truths", (True, None)),
+        ("arrow, truths", (True, None)),
+    ],
+)
+@pytest.mark.parametrize("look", [statistics.describe, statistics.private_schema])
+def test_no_cell_changes_what_is_asked_or_its_price(look, kind, cells):
+    found = [look(tables_of(kind, cell), epsilon=3.0, delta=1e-4).guarantee.to_json() for cell in cells]
+    assert len(set(found)) == 1
+
+
+def test_no_cell_is_refused_after_the_charge(charged):
+    cells = [2**53 + 1] * 600 + ["red"] * 399
+    for last in ("blue", 1e17, np.float64(2**60), None):
+        first = statistics.describe({"x": [*cells, last]}, kinds={"x": "text"}, epsilon=3.0)
+        assert first.columns["x"]["values"][0] == str(2**53 + 1)
+    assert len(charged) == 4
 
 
 def test_a_ledger_carries_a_first_look_and_what_comes_after(tmp_path):

@@ -8,12 +8,12 @@ all, by the fine ones how far the outermost two are filled.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers
@@ -28,8 +28,13 @@ FINE = 0.5
 """The weight of fine counts beside coarse ones."""
 WIDER = 0.2
 """How far bounds are moved out, of their distance."""
+FALSELY = 1e-3
+"""The most probable that any of a column's empty coarse cells stands out: then bounds are far too wide."""
+BESIDE = 2.0
+"""Deviations that are enough beside a cell that stands out: there an error costs a factor of two or so."""
 CLEAR = 3.0
-"""Deviations of its noise that a count must have to stand out."""
+"""Deviations of its noise that fine counts within an outermost coarse cell must have to move a bound inwards to it."""
+ELSE = "Declare bounds, which costs nothing, or raise epsilon."
 _STEPS = {1: 10, 2: 12, 5: 10}
 """Fine cells between 1 and 2, 2 and 5, 5 and 10."""
 
@@ -71,16 +76,24 @@ def _places(values: Array, edges: Array) -> Codes:
     return np.where(np.isnan(values), -1, places).astype(np.intp)
 
 
-def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Bounds:
+def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Bounds | None:
     """Bounds that leave out no more than what is lost in the noise: a few deviations of a count at each end, or less.
 
-    An end that is near 0 beside the other is 0. A column in which no cell stands out gets the one that is highest.
+    An end that is near 0 beside the other is 0. None where no cell stands out: nothing is known of the column then. A
+    cell without records stands out with probability FALSELY in all, whatever the budget: m counts of pure noise of
+    deviation s exceed s z together with probability m (1 - Phi(z)) at most.
     """
     edges, points = magnitudes()
     deviation, rough = deviations
-    limit = deviation * math.sqrt(2 * math.log(len(coarse)))
-    full = np.flatnonzero(coarse > limit)
-    first, last = (int(full[0]), int(full[-1])) if len(full) else (int(np.argmax(coarse)),) * 2
+    full = np.flatnonzero(coarse > -deviation * float(ndtri(FALSELY / len(coarse))))
+    if not len(full):
+        return None
+    first, last = int(full[0]), int(full[-1])
+    zero = len(coarse) // 2  # beside it lie the smallest numbers: those are no neighbours of 0
+    while 0 < first != zero and coarse[first - 1] > BESIDE * deviation:
+        first -= 1
+    while zero != last < len(coarse) - 1 and coarse[last + 1] > BESIDE * deviation:
+        last += 1
     low, high = float(edges[first]), float(edges[last + 1])
     inside = (points[:-1] >= low) & (points[1:] <= high)
     low = _filled(fine, points[:-1], inside & (points[1:] <= edges[first + 1]), rough, low)
@@ -101,17 +114,14 @@ def _widened(low: float, high: float) -> Bounds:
 def _filled(counts: Array, starts: Array, inside: Any, deviation: float, otherwise: float) -> float:
     """Where the cells of the outermost coarse one begin to be filled: before, all together are lost in the noise.
 
-    Where none of them stands out by itself, half of what they seem to hold together is left out.
+    Where they never stand out together, none of the coarse cell is left out.
     """
     places = np.flatnonzero(inside)
     if not len(places):
         return otherwise
     heaped = np.cumsum(counts[places])
     filled = heaped > CLEAR * deviation * np.sqrt(np.arange(1, len(places) + 1))
-    if filled.any():
-        return float(starts[places[int(np.argmax(filled))]])
-    short = np.flatnonzero(heaped < heaped.max() / 2)
-    return float(starts[places[min(int(short[-1]) + 1, len(places) - 1) if len(short) else 0]])
+    return float(starts[places[int(np.argmax(filled))]]) if filled.any() else otherwise
 
 
 def private_bounds(
@@ -128,7 +138,9 @@ def private_bounds(
     """Bounds of a column that nobody knows bounds of, with the guarantee that they were found under.
 
     About 1% of the records and a few dozen of them divided by epsilon may lie outside; they are clipped, as always.
-    Edges: numbers of 1e12 and more are taken for 1e12; those below 1e-12 for 0.
+    Where there are no records, bounds reach with probability 1e-3 at most.
+    Edges: numbers of 1e12 and more are taken for 1e12; those below 1e-12 for 0. Where no magnitude stands out of the
+    noise there are no bounds, and a sentence says so; the budget is spent, for that too is an answer.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     values = column_numbers(data)
@@ -140,4 +152,7 @@ def private_bounds(
     found = answer(request, unit, "bounds", [(Asked(parts), 1.0, added)])
     released = found.stages[0]
     (coarse, fine), deviations = released.numbers, released.deviations
-    return replace(bounds_from(coarse, fine, deviations), guarantee=found.guarantee)
+    bounds = bounds_from(coarse, fine, deviations)
+    if bounds is None:
+        raise ValueError(f"No magnitude of the numbers stands out of the noise, and that was paid for. {ELSE}")
+    return replace(bounds, guarantee=found.guarantee)

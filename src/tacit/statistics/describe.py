@@ -118,10 +118,12 @@ def describe(
             entry = missing_entry(counts[-1], deviation, everybody, uncertain, z, there=False)
             entry |= shares_entry(column, counts, deviation, z)
         entries[column.name] = entry
-    said = schema
-    if said is None and columns:
-        said = looked.schema(looked.found(found.stages[:-1], target), found.guarantee)
-    return Description(records, entries, said, level, found.guarantee)
+    if known is not None:
+        return Description(records, entries, schema, level, found.guarantee)
+    facts = looked.found(found.stages[:-1], target)
+    said = looked.schema(facts, found.guarantee, target) if facts.columns else None
+    left_out = tuple(name for name in looked.cells if name not in entries)
+    return Description(records, entries, said, level, found.guarantee, left_out)
 
 
 def _plain(schema: Schema) -> tuple[Column, ...]:

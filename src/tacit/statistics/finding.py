@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.data.cells import columns_of, key_of, kind_of, number, numbers
+from tacit.data.curator import tell
 from tacit.ledger import Ledger
 from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Category, Number, Schema, Target
@@ -32,6 +33,11 @@ KINDS_SHARE = 0.04
 PUBLIC = "the names of the columns and their types are public"
 ABSENT, OFTEN = Part(1, 0.5), 3.0
 """Missing cells of a number, and how many deviations of noise there must be for them to have a slot."""
+_NO_TARGET = (
+    "What {target!r} holds does not stand out of the noise, so the schema has no target: fewer than two classes are "
+    "frequent enough, or no magnitude is. Declare what is public, target=tacit.schema.Target({target!r}, classes=[...])"
+    " or its bounds, which costs nothing, or raise epsilon."
+)
 Stages = list[tuple[Asked, float, Stage]]
 
 
@@ -39,7 +45,7 @@ Stages = list[tuple[Asked, float, Stage]]
 class FoundSchema(Schema):
     """A schema whose bounds and categories were paid for.
 
-    ``left_out``: columns in which no value stood out, or fewer than two classes of a target.
+    ``left_out``: columns in which no value or magnitude stood out, or fewer than two classes of a target.
     """
 
     guarantee: Guarantee | None = None
@@ -159,7 +165,9 @@ class Columns:
             if whole.kinds[name] == "number":
                 (coarse, one), (fine, other), (absent, rough) = (next(counts) for _ in range(3))
                 bounds = bounds_from(coarse, fine, (one, other))
-                if name == target:
+                if bounds is None:
+                    left_out.append(name)
+                elif name == target:
                     goal = Target(name, None, bounds.lower, bounds.upper)
                 else:
                     columns.append(Number(name, bounds.lower, bounds.upper, bool(absent[0] > OFTEN * rough)))
@@ -173,9 +181,11 @@ class Columns:
                     left_out.append(name)
         return Found(tuple(columns), goal, tuple(left_out))
 
-    def schema(self, found: Found, guarantee: Guarantee) -> FoundSchema:
-        """The schema of what was found."""
+    def schema(self, found: Found, guarantee: Guarantee, target: str | Target | None = None) -> FoundSchema:
+        """The schema of what was found; a target that did not stand out is warned of, in words of the release alone."""
         check(found.columns, "No column has values that stand out of the noise. Raise epsilon, or declare a schema.")
+        if target is not None and found.target is None:
+            tell(_NO_TARGET.format(target=target), UserWarning)
         return FoundSchema(
             columns=found.columns, target=found.target, missing=self.missing, guarantee=guarantee,
             left_out=found.left_out,
@@ -213,8 +223,9 @@ def private_schema(
     """A schema with bounds and categories that are paid for, in one release, with the guarantee of it.
 
     ``target`` is the column to predict: a name, whose classes or bounds are then found too, or a Target that declares
-    them. ``kinds`` declares columns to be 'number' or 'text'; ``missing`` lists markers of missing cells. Names of the
-    columns and the types that the table gives them count as public.
+    them. Where those of a name do not stand out, a warning says so and the schema has no target. ``kinds`` declares
+    columns to be 'number' or 'text'; ``missing`` lists markers of missing cells. Names of the columns and the types
+    that the table gives them count as public. Columns in which nothing stands out are in ``left_out``.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     listed = names_of(table) if columns is None else list(columns)
@@ -227,4 +238,4 @@ def private_schema(
     first = looked.kinds_stages(KINDS_SHARE)
     stages = [*first, *looked.facts_stages(1.0 - KINDS_SHARE * len(first))]
     found = answer(request, looked.unit, "schema", stages, assumptions=(PUBLIC,))
-    return looked.schema(looked.found(found.stages, target), found.guarantee)
+    return looked.schema(looked.found(found.stages, target), found.guarantee, target)

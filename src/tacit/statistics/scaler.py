@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from tacit.checks import check, check_positive
 from tacit.data.canonical import canonical, thin
+from tacit.data.curator import tell
 from tacit.estimators.misuse import Watched, watch
 from tacit.ledger import CarriesLedger, Ledger
 from tacit.statistics.aggregates import positive
 from tacit.statistics.asked_rows import Bounds
-from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
+from tacit.statistics.bounds import ELSE, bound_parts, bound_totals, bounds_from
 from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
 from tacit.statistics.release import Request, Unit, answer
@@ -27,6 +28,9 @@ BOUNDS_SHARE = 0.5
 """The part of the budget's mu^2 that finds bounds where none are declared."""
 CELLS = 128
 SUM, SQUARES, RANKS = Part(1, signed=True), Part(1), Part(CELLS, rising=True)
+UNKNOWN = Bounds(-1.0, 1.0)
+"""For a column in which no magnitude stands out: only small numbers and the signs of others are told apart."""
+_LOST = "No magnitude stands out of the noise in the columns {lost}, which are clipped to -1 and 1. " + ELSE
 NORMAL_QUARTILES = 1.349
 """How far apart the outer quartiles of a normal distribution are, in standard deviations."""
 
@@ -95,6 +99,9 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         found = answer(request, unit, "scaler", [*first, last], spend=self._spend)
         count = float(unit.count) if request.counted else max(float(found.stages[-1].numbers[0][0]), 1.0)
         self.bounds_ = [(one.lower, one.upper) for one in limits(found.stages)]
+        lost = [place for place, one in enumerate(limits(found.stages)) if one is UNKNOWN]
+        if lost:
+            tell(_LOST.format(lost=lost), UserWarning)
         read = _deviations if self.scale == "deviation" else _quartiles
         self.center_, self.scale_ = read(found.stages[-1], len(rows), limits(found.stages), count)
         return self
@@ -142,7 +149,8 @@ def _listed(bounds: Any, columns: int) -> list[Bounds]:
 def _found(released: Released, columns: int) -> list[Bounds]:
     numbers, deviations = released.numbers, released.deviations
     firsts = range(0, 2 * columns, 2)
-    return [bounds_from(numbers[place], numbers[place + 1], deviations[place : place + 2]) for place in firsts]
+    found = [bounds_from(numbers[place], numbers[place + 1], deviations[place : place + 2]) for place in firsts]
+    return [UNKNOWN if one is None else one for one in found]
 
 
 def _deviations(released: Released, first: int, limits: list[Bounds], count: float) -> tuple[Array, Array]:
