@@ -12,8 +12,9 @@ from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, Objective, Rare, Sensitivity, Sphere
 from tacit.schema import Category, Number, Schema
 from tacit.statistics import parts, release
-from tacit.statistics.parts import UNIT, Asked, Occurring, Part, Sums, mixing, summing
-from tacit.statistics.release import Request, Unit, answer, calibrate_sums
+from tacit.statistics.parts import Asked, Occurring, Part, Sums, mixing, summing
+from tacit.statistics.release import Request, answer, calibrate_sums
+from tacit.statistics.unit import FINER, UNIT, Unit
 from tacit.types import ADJACENCIES, Budget
 
 MOST = 3
@@ -155,7 +156,7 @@ def test_a_stage_that_asks_for_more_than_was_priced_is_refused():
                 "count",
                 [(Asked((Part(1),)), 1.0, lambda _, more=more: Sums((more,), (np.zeros(more.size),)))],
             )
-    hidden = Occurring.of(["a"], np.array([UNIT]))
+    hidden = Occurring.of(["a"], Unit.of(1))
     with pytest.raises(PrivacyError, match="more than was priced"):
         answer(request, unit, "count", [(Asked((Part(9, 4.0),)), 1.0, lambda _: Sums((), (), (hidden,)))])
 
@@ -179,7 +180,7 @@ def test_a_value_of_one_person_is_shown_as_rarely_as_is_priced():
     chance = plan.events[-1].probability
     from tacit.privacy.noise import SeededSource
 
-    lonely = Occurring.of(["a"] * 500 + ["rare"], np.full(501, UNIT, dtype=np.int64))
+    lonely = Occurring.of(["a"] * 500 + ["rare"], Unit.of(501))
     source = SeededSource(5)
     shown = [plan._release(Sums((), (), (lonely,)), plan.scales[0], source).shown[0] for _ in range(runs)]
     assert all("a" in one for one in shown)
@@ -213,5 +214,5 @@ def test_what_is_rare_adds_its_probability_to_delta_whatever_else_is_there(other
 def test_values_that_occur_are_counted_by_what_they_say():
     keys = statistics.categories.keys_of(np.array(["1", 1.0, True, None, " x ", "?"], dtype=object), frozenset("?"))
     assert keys == ["1", "1", "1", "", "x", ""]
-    found = parts.Occurring.of(keys, np.full(6, UNIT, dtype=np.int64))
+    found = parts.Occurring.of(keys, Unit.of(6))
     assert (found.keys, found.counts.tolist()) == (("1", "x"), [3.0, 1.0])

@@ -14,7 +14,7 @@ from tacit.data.cells import Value, codes_of, exact, numbers
 from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Number
 from tacit.schema.columns import check_bounds
-from tacit.statistics.parts import Codes
+from tacit.statistics.unit import Codes
 from tacit.types import Array
 
 _NO_BOUNDS = (

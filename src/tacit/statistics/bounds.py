@@ -17,8 +17,9 @@ from scipy.special import ndtri
 
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers
-from tacit.statistics.parts import Asked, Codes, Part, Released, Steps, Sums
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.parts import Asked, Part, Released, Sums
+from tacit.statistics.release import Request, answer
+from tacit.statistics.unit import Codes, Unit
 from tacit.types import Adjacency, Array
 
 LOWEST, HIGHEST = -12, 12
@@ -60,11 +61,11 @@ def bound_parts() -> tuple[Part, Part]:
     return Part(len(coarse) - 1), Part(len(fine) - 1, FINE)
 
 
-def bound_totals(values: Array, steps: Steps) -> tuple[Array, Array]:
+def bound_totals(values: Array, unit: Unit) -> tuple[Array, Array]:
     """Both counts of a column; NaN is in no cell, numbers beyond the grid are in its outermost cells."""
     first, second = (_places(values, edges) for edges in magnitudes())
     coarse, fine = bound_parts()
-    return coarse.total(steps, first), fine.total(steps, second)
+    return coarse.total(*unit.entries(first)), fine.total(*unit.entries(second))
 
 
 def _places(values: Array, edges: Array) -> Codes:
@@ -147,7 +148,7 @@ def private_bounds(
     unit, parts = Unit.of(len(values), groups, rows_per_person), bound_parts()
 
     def added(_: list[Released]) -> Sums:
-        return Sums(parts, bound_totals(unit.take(values), unit.steps))
+        return Sums(parts, bound_totals(unit.take(values), unit))
 
     found = answer(request, unit, "bounds", [(Asked(parts), 1.0, added)])
     released = found.stages[0]

@@ -24,7 +24,8 @@ from tacit.schema.columns import Column
 from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
 from tacit.statistics.categories import keys_of
 from tacit.statistics.parts import Asked, Occurring, Part, Released, Sums
-from tacit.statistics.release import Request, Stage, Unit, answer
+from tacit.statistics.release import Request, Stage, answer
+from tacit.statistics.unit import Unit
 from tacit.types import Adjacency
 
 KINDS = ("number", "text")
@@ -114,7 +115,7 @@ class Columns:
 
         def added(_: list[Released]) -> Sums:
             codes = [self._cell_kinds(name) for name in self.open]
-            return Sums(parts, tuple(parts[0].total(self.unit.steps, one) for one in codes))
+            return Sums(parts, tuple(parts[0].total(*self.unit.entries(one)) for one in codes))
 
         return [(Asked(parts), share, added)]
 
@@ -146,10 +147,10 @@ class Columns:
             for name, cells in self.cells.items():
                 if whole.kinds[name] == "number":
                     values = numbers(cells, self.missing)
-                    absent = ABSENT.total(self.unit.steps, np.where(np.isnan(values), 0, -1))
-                    totals += [*bound_totals(values, self.unit.steps), absent]
+                    absent = ABSENT.total(*self.unit.entries(np.where(np.isnan(values), 0, -1)))
+                    totals += [*bound_totals(values, self.unit), absent]
                 else:
-                    occurring.append(Occurring.of(keys_of(cells, self.markers), self.unit.steps))
+                    occurring.append(Occurring.of(keys_of(cells, self.markers), self.unit))
             return Sums(parts * (len(totals) // len(parts)), tuple(totals), tuple(occurring))
 
         return [(asked, share, added)]

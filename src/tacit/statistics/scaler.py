@@ -20,7 +20,8 @@ from tacit.statistics.asked_rows import Bounds
 from tacit.statistics.bounds import ELSE, bound_parts, bound_totals, bounds_from
 from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.release import Request, answer
+from tacit.statistics.unit import Unit
 from tacit.training import Prepared
 from tacit.types import Adjacency, Array
 
@@ -77,21 +78,21 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
 
         def magnitudes(_: list[Released]) -> Sums:
             taken = unit.take(matrix)
-            totals = [total for place in range(columns) for total in bound_totals(taken[:, place], unit.steps)]
+            totals = [total for place in range(columns) for total in bound_totals(taken[:, place], unit)]
             return Sums(bound_parts() * columns, tuple(totals))
 
         def limits(earlier: list[Released]) -> list[Bounds]:
             return declared if declared is not None else _found(earlier[0], columns)
 
         def added(earlier: list[Released]) -> Sums:
-            taken, steps, totals = unit.take(matrix), unit.steps, [part.total(unit.steps) for part in rows]
+            taken, totals = unit.take(matrix), [part.total(*unit.entries()) for part in rows]
             for place, one in enumerate(limits(earlier)):
                 values = taken[:, place]
                 if self.scale == "deviation":
                     scaled = one.scaled(values)
-                    totals += [SUM.total(steps, None, scaled), SQUARES.total(steps, None, scaled**2)]
+                    totals += [SUM.total(*unit.entries(None, scaled)), SQUARES.total(*unit.entries(None, scaled**2))]
                 else:
-                    totals.append(RANKS.total(steps, one.cells(values, CELLS)))
+                    totals.append(RANKS.total(*unit.entries(one.cells(values, CELLS))))
             return Sums((*rows, *parts * columns), tuple(totals))
 
         first = [(Asked(bound_parts() * columns), BOUNDS_SHARE, magnitudes)] if declared is None else []
@@ -143,7 +144,10 @@ def _listed(bounds: Any, columns: int) -> list[Bounds]:
     array = np.asarray(bounds, dtype=object)
     pairs = [bounds] * columns if array.shape == (2,) else list(bounds)
     check(len(pairs) == columns, f"Expected bounds of {columns} columns: one public pair each, or one pair for all.")
-    return [Bounds.of(pair, f"column {place}") for place, pair in enumerate(pairs)]
+    listed = [Bounds.of(pair, f"column {place}") for place, pair in enumerate(pairs)]
+    for one in listed:
+        one.edges(CELLS)  # refused now or never: before anything is charged
+    return listed
 
 
 def _found(released: Released, columns: int) -> list[Bounds]:
