@@ -110,3 +110,10 @@ def test_fits_again_and_again_are_warned_of():
     steps = make_pipeline(PrivateScaler(0.5), LogisticRegression())
     with pytest.warns(tacit.MisuseWarning, match="fits PrivateScaler"):
         cross_val_score(steps, X, (X[:, 0] > 100).astype(int), cv=2)
+
+
+def test_bounds_that_were_paid_for_are_taken():
+    found = [tacit.statistics.private_bounds(X[:, place], epsilon=1.0) for place in (0, 1)]
+    two = PrivateScaler(1.0, bounds=found).fit(X[:, :2])
+    assert two.bounds_ == [tuple(one) for one in found]
+    assert PrivateScaler(1.0, bounds=found[1]).fit(X[:, :2]).bounds_ == [tuple(found[1])] * 2

@@ -122,6 +122,32 @@ def test_sums_are_exact_in_any_order(name, people, asked):
     assert asked[0][0] == asked[1][0]
 
 
+def test_a_person_weighs_one_in_all_and_each_place_is_right_to_a_step():
+    rng = np.random.default_rng(5)
+    groups = rng.integers(0, 60, 2000)
+    unit = Unit.of(2000, groups, 50)
+    codes, values = unit.take(rng.integers(-1, 6, 2000)), unit.take(rng.uniform(-1, 1, 2000))
+    entries = unit.entries(codes, values)
+    steps, places, means = entries
+    owner = np.repeat(np.arange(unit.people.count), unit.people.sizes)
+    weights = iter(zip(steps, places, means, strict=True))
+    for person, size in enumerate(unit.people.sizes):
+        own = owner == person
+        total = 0
+        for place in np.unique(codes[own & (codes >= 0)]):
+            step, code, mean = next(weights)
+            rows = own & (codes == place)
+            total += step
+            assert code == place
+            assert abs(step - UNIT * rows.sum() / size) <= 1
+            assert mean == pytest.approx(values[rows].mean())
+        assert abs(total - UNIT * (own & (codes >= 0)).sum() / size) <= 0.5
+        assert total <= UNIT
+    assert list(weights) == []
+    exact = np.bincount(places, weights=steps * means, minlength=6) / UNIT
+    assert np.abs(Part(6, signed=True).total(*entries) - exact).max() <= len(steps) * 0.5 / FINER / UNIT
+
+
 def test_parts_take_no_more_than_one_from_a_person():
     part = Part(3, signed=True)
     steps = np.repeat(UNIT // 3, 3)
@@ -130,6 +156,9 @@ def test_parts_take_no_more_than_one_from_a_person():
     assert Part(3).total(steps, np.array([0, 1, -1]), np.array([-1.0, 1.0, 1.0])).tolist() == [0, (UNIT // 3) / UNIT, 0]
     with pytest.raises(ValueError, match="every code to be of its part"):
         part.total(steps, np.array([0, 1, 3]))
+    with pytest.raises(ValueError, match="weights alone"):
+        Part(3, rising=True).total(steps, np.array([0, 1, 2]), np.ones(3))
+    assert Part(3, most=4).squares == (16.0, 32.0)
     for wrong in ({"weight": 0.3}, {"size": 0}, {"signed": True, "rising": True}):
         with pytest.raises(ValueError, match="Expected"):
             Part(**{"size": 2, **wrong})

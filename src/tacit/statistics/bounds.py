@@ -24,7 +24,7 @@ from tacit.types import Adjacency, Array
 
 LOWEST, HIGHEST = -12, 12
 NEAR = 0.05
-"""An end this near to 0, beside the other, is taken for 0: bounds are easier to read, and hardly wider."""
+"""An end this near to 0, beside the other, is moved out to 0: bounds are easier to read, and hardly wider."""
 FINE = 0.5
 """The weight of fine counts beside coarse ones."""
 WIDER = 0.2
@@ -80,9 +80,9 @@ def _places(values: Array, edges: Array) -> Codes:
 def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Bounds | None:
     """Bounds that leave out no more than what is lost in the noise: a few deviations of a count at each end, or less.
 
-    An end that is near 0 beside the other is 0. None where no cell stands out: nothing is known of the column then. A
-    cell without records stands out with probability FALSELY in all, whatever the budget: m counts of pure noise of
-    deviation s exceed s z together with probability m (1 - Phi(z)) at most.
+    An end that is near 0 beside the other is moved out to 0. None where no cell stands out: nothing is known of the
+    column then. Any cell without records stands out with probability FALSELY at most, whatever the budget: of m counts
+    of pure noise of deviation s one exceeds s z with probability m (1 - Phi(z)) at most.
     """
     edges, points = magnitudes()
     deviation, rough = deviations
@@ -99,8 +99,9 @@ def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Boun
     inside = (points[:-1] >= low) & (points[1:] <= high)
     low = _filled(fine, points[:-1], inside & (points[1:] <= edges[first + 1]), rough, low)
     high = -_filled(fine[::-1], -points[:0:-1], (inside & (points[:-1] >= edges[last]))[::-1], rough, -high)
-    near = max(NEAR * max(abs(low), abs(high)), float(edges[len(edges) // 2]))
-    low, high = (0.0 if abs(end) <= near else end for end in (low, high))
+    near, tiny = NEAR * max(abs(low), abs(high)), float(edges[len(edges) // 2])
+    low = 0.0 if -tiny <= low <= near else low  # outwards only: inwards it would cut off what was found
+    high = 0.0 if -near <= high <= tiny else high
     return _widened(low, high) if low < high else Bounds(min(low, 0.0), max(high, 1.0))
 
 

@@ -146,7 +146,7 @@ def moments_entry(present: Reading, sums: Reading, squares: Reading, limits: Bou
         "mean_interval": [limits.middle + limits.half * float(end[0]) for end in ends],
         "mean_population_interval": [limits.middle + limits.half * float(end[0]) for end in wider],
         "deviation": deviations[0],
-        "deviation_interval": deviations[1:],
+        "deviation_interval": [min(deviations[:2]), max(deviations[::2])],
     }
 
 

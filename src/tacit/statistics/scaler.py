@@ -15,6 +15,7 @@ from tacit.data.canonical import canonical, thin
 from tacit.data.curator import tell
 from tacit.estimators.misuse import Watched, watch
 from tacit.ledger import CarriesLedger, Ledger
+from tacit.schema import Number
 from tacit.statistics.aggregates import positive
 from tacit.statistics.asked_rows import Bounds
 from tacit.statistics.bounds import ELSE, bound_parts, bound_totals, bounds_from
@@ -141,8 +142,8 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
 
 def _listed(bounds: Any, columns: int) -> list[Bounds]:
     """One pair a column, from one pair for all or a list of pairs."""
-    array = np.asarray(bounds, dtype=object)
-    pairs = [bounds] * columns if array.shape == (2,) else list(bounds)
+    ends = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds | Number) else tuple(bounds)
+    pairs = [ends] * columns if len(ends) == 2 and all(np.isscalar(end) for end in ends) else list(ends)
     check(len(pairs) == columns, f"Expected bounds of {columns} columns: one public pair each, or one pair for all.")
     listed = [Bounds.of(pair, f"column {place}") for place, pair in enumerate(pairs)]
     for one in listed:
