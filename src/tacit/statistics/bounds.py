@@ -29,7 +29,7 @@ FINE = 0.5
 """The weight of fine counts beside coarse ones."""
 WIDER = 0.2
 """How far bounds are moved out, of their distance."""
-FALSELY = 1e-3
+FALSELY = 1e-4
 """The most probable that any of a column's empty coarse cells stands out: then bounds are far too wide."""
 BESIDE = 2.0
 """Deviations that are enough beside a cell that stands out: there an error costs a factor of two or so."""
@@ -140,7 +140,7 @@ def private_bounds(
     """Bounds of a column that nobody knows bounds of, with the guarantee that they were found under.
 
     About 1% of the records and a few dozen of them divided by epsilon may lie outside; they are clipped, as always.
-    Where there are no records, bounds reach with probability 1e-3 at most.
+    Where there are no records, bounds reach with probability 1e-4 at most.
     Edges: numbers of 1e12 and more are taken for 1e12; those below 1e-12 for 0. Where no magnitude stands out of the
     noise there are no bounds, and a sentence says so; the budget is spent, for that too is an answer.
     """

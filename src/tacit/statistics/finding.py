@@ -36,8 +36,8 @@ ABSENT, OFTEN = Part(1, 0.5), 3.0
 """Missing cells of a number, and how many deviations of noise there must be for them to have a slot."""
 _NO_TARGET = (
     "What {target!r} holds does not stand out of the noise, so the schema has no target: fewer than two classes are "
-    "frequent enough, or no magnitude is. Declare what is public, target=tacit.schema.Target({target!r}, classes=[...])"
-    " or its bounds, which costs nothing, or raise epsilon."
+    "frequent enough, or no magnitude is. Declare what is public, which costs nothing: "
+    "target=Target({target!r}, classes=[...]) or with bounds, from tacit.schema. Or raise epsilon."
 )
 Stages = list[tuple[Asked, float, Stage]]
 
