@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import tacit
 from tacit import PrivateScaler
@@ -110,6 +111,8 @@ def test_fits_again_and_again_are_warned_of():
     steps = make_pipeline(PrivateScaler(0.5), LogisticRegression())
     with pytest.warns(tacit.MisuseWarning, match="fits PrivateScaler"):
         cross_val_score(steps, X, (X[:, 0] > 100).astype(int), cv=2)
+    with pytest.warns(tacit.MisuseWarning, match="does not cover the step standardscaler"):
+        make_pipeline(StandardScaler(), PrivateScaler(0.5)).fit(X)
 
 
 def test_bounds_that_were_paid_for_are_taken():

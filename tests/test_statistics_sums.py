@@ -159,6 +159,8 @@ def test_parts_take_no_more_than_one_from_a_person():
     with pytest.raises(ValueError, match="weights alone"):
         Part(3, rising=True).total(steps, np.array([0, 1, 2]), np.ones(3))
     assert Part(3, most=4).squares == (16.0, 32.0)
+    least = 1.0 / (UNIT * FINER)
+    assert Part(1, signed=True).total(np.full(3, UNIT), None, least * np.array([0.9, 0.6, -0.7])).tolist() == [least]
     for wrong in ({"weight": 0.3}, {"size": 0}, {"signed": True, "rising": True}):
         with pytest.raises(ValueError, match="Expected"):
             Part(**{"size": 2, **wrong})
