@@ -49,11 +49,31 @@ def test_a_declared_schema_is_taken(table, tmp_path, capsys):
     assert "work" not in shown.out
 
 
+def test_people_are_described_and_charged_as_people(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    lines = [f"p{place // 3},{age}" for place, age in enumerate(rng.integers(18, 90, 6000))]
+    table = tmp_path / "visits.csv"
+    table.write_text("\n".join(["patient,age", *lines]) + "\n", encoding="utf-8")
+    ledger = ["--ledger", str(tmp_path / "study.sqlite")]
+    assert cli.main(["ledger", "create", ledger[1], "--epsilon", "3", "--delta", "1e-6", "--rows-per-person", "3"]) == 0
+    out = tmp_path / "out.json"
+    person = ["--person", "patient", "--rows-per-person", "3"]
+    assert cli.main(["describe", str(table), "--epsilon", "1", *person, *ledger, "--out", str(out)]) == 0
+    content = json.loads(out.read_text(encoding="utf-8"))
+    guarantee = Guarantee.from_dict(content["guarantee"])
+    assert (content["records"], list(content["columns"])) == (2000, ["age"])
+    assert (guarantee.unit, guarantee.rows_per_person) == ("person", 3)
+    capsys.readouterr()
+    assert cli.main(["describe", str(table), "--epsilon", "1", *ledger]) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (["--target", "work"], "--target goes with --write-schema"),
         (["--target", "none", "--write-schema", "s.json"], "no column 'none'"),
+        (["--person", "work"], "--person and --rows-per-person go together"),
+        (["--person", "none", "--rows-per-person", "2"], "no column 'none'"),
         (["--level", "2"], "0 < level=2.0 < 1"),
         (["--adjacency", "add-remove"], "give delta="),
         (["--out", "nowhere/out.json"], "does not exist"),

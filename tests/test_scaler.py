@@ -1,10 +1,15 @@
 """A scaler that is paid for: right, bounded, and at home in scikit-learn."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import tacit
 from tacit import PrivateScaler
@@ -84,3 +89,34 @@ def test_bad_settings_are_one_sentence_and_cost_nothing(settings, rows, sentence
     with pytest.raises(ValueError, match=sentence):
         scaler.fit(rows)
     assert not hasattr(scaler, "guarantee_")
+
+
+def test_a_column_without_a_magnitude_is_warned_of():
+    with pytest.warns(UserWarning, match=r"in the columns \[0, 1, 2\], which are clipped to -1 and 1"):
+        scaler = PrivateScaler(0.001, random_state=0).fit(X[:50])
+    assert scaler.bounds_ == [(-1.0, 1.0)] * 3
+
+
+def test_a_copy_that_travels_charges_the_open_ledger(tmp_path):
+    scaler = PrivateScaler(0.5)
+    with tacit.Ledger(tmp_path / "study.sqlite", epsilon=1.0, delta=1e-5) as ledger:
+        sent = pickle.loads(pickle.dumps(scaler))
+    sent.fit(X)
+    assert [entry.guarantee.method for entry in ledger.entries] == ["scaler"]
+    with pytest.raises(tacit.PrivacyError):
+        sent.set_params(epsilon=50.0).fit(X)
+
+
+def test_fits_again_and_again_are_warned_of():
+    steps = make_pipeline(PrivateScaler(0.5), LogisticRegression())
+    with pytest.warns(tacit.MisuseWarning, match="fits PrivateScaler"):
+        cross_val_score(steps, X, (X[:, 0] > 100).astype(int), cv=2)
+    with pytest.warns(tacit.MisuseWarning, match="does not cover the step standardscaler"):
+        make_pipeline(StandardScaler(), PrivateScaler(0.5)).fit(X)
+
+
+def test_bounds_that_were_paid_for_are_taken():
+    found = [tacit.statistics.private_bounds(X[:, place], epsilon=1.0) for place in (0, 1)]
+    two = PrivateScaler(1.0, bounds=found).fit(X[:, :2])
+    assert two.bounds_ == [tuple(one) for one in found]
+    assert PrivateScaler(1.0, bounds=found[1]).fit(X[:, :2]).bounds_ == [tuple(found[1])] * 2

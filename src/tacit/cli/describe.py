@@ -9,10 +9,11 @@ from pathlib import Path
 
 from tacit.checks import check
 from tacit.cli.console import add_progress_option, check_place, print_table, progress
+from tacit.cli.tasks import whose_rows
 from tacit.data import tables
 from tacit.schema import Schema
 from tacit.statistics.describe import describe
-from tacit.statistics.description import CAUTION, HEADER
+from tacit.statistics.description import HEADER
 from tacit.types import ADJACENCIES
 
 _SEEDED = (
@@ -36,10 +37,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--missing", action="append", default=[], metavar="MARKER", help="text of missing cells")
     parser.add_argument("--delta", type=float, help="default: n**-1.5; needed under add-remove neighbours")
     parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
+    parser.add_argument("--person", metavar="COLUMN", help="names the person of each row: the unit of privacy is then")
+    parser.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")
     parser.add_argument("--ledger", metavar="STUDY.sqlite", help="the ledger that the release is charged to")
     parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, weight=None)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,6 +52,13 @@ def run(options: argparse.Namespace) -> int:
             check_place(place, option)
     check(not (options.schema and options.write_schema), "A declared schema is not written again; drop --write-schema.")
     check(not options.target or options.write_schema, "--target goes with --write-schema.")
+    check(
+        (options.person is None) == (options.rows_per_person is None),
+        "--person and --rows-per-person go together: whose rows they are, and how many of one person count.",
+    )
+    check(
+        options.person is None or options.person != options.target, "--person names people, --target what to predict."
+    )
     schema = Schema.load(options.schema) if options.schema else None
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
@@ -56,14 +66,16 @@ def run(options: argparse.Namespace) -> int:
         say(f"Reading {options.data}")
         table = tables.read_table(options.data)
         check(not options.target or options.target in table, f"The table has no column {options.target!r} to predict.")
+        given = whose_rows(options, table)
+        looked = {name: column for name, column in table.items() if name != options.person}
         say("Counting")
         found = describe(
-            table, epsilon=options.epsilon, schema=schema, missing=options.missing, delta=options.delta,
+            looked, epsilon=options.epsilon, schema=schema, missing=options.missing, delta=options.delta,
             adjacency=options.adjacency, ledger=options.ledger, random_state=options.seed, level=options.level,
-            target=options.target,
+            target=options.target, rows_per_person=options.rows_per_person, **given,
         )  # fmt: skip
     print_table(HEADER, found.rows())
-    print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {CAUTION}.\n\n{found.guarantee}")
+    print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}.\n\n{found.guarantee}")
     schema_found = None if found.schema is None else found.schema.to_dict()
     for place, content in ((options.out, found.to_dict()), (options.write_schema, schema_found)):
         if place and content is not None:

@@ -84,6 +84,17 @@ def exact(column: Any) -> NDArray[Any]:
     return array
 
 
+def kind_of(column: Any) -> str:
+    """The kind of a column's type ("f", "b", "O" and so on, as numpy names kinds): what it is without its cells.
+
+    How cells are read may depend on them (whole numbers are floats where one is missing, floats are objects where one
+    is large), so nothing public may follow from the array that holds them; this is read from an empty piece.
+    """
+    if not hasattr(column, "__array__"):
+        return "O"
+    return exact(column.iloc[:0] if hasattr(column, "iloc") else column[:0]).dtype.kind
+
+
 def _objects(cells: Any) -> NDArray[Any]:
     return np.fromiter(cells, dtype=object)
 

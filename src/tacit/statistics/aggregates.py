@@ -12,9 +12,10 @@ from tacit.checks import check_count
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
-from tacit.statistics.parts import Asked, Codes, Part, Steps, Sums
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.parts import Asked, Part, Sums
+from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, between, quantile_of, shaped
+from tacit.statistics.unit import Unit
 from tacit.types import Adjacency, Array
 
 SQUARES = 0.5
@@ -50,12 +51,13 @@ def count(
         raise ValueError("Under replace-one neighbours the number of rows is public: count them, or give categories.")
 
     def added(_: Any) -> Sums:
-        return Sums((part,), (part.total(unit.steps, None if codes is None else unit.take(codes)),))
+        return Sums((part,), (part.total(*unit.entries(None if codes is None else unit.take(codes))),))
 
     found = answer(request, unit, "count", [(asked, 1.0, added)])
     values, deviation = found.stages[0].part(0)
     most = unit.count if request.counted else np.inf
-    interval = between(values - z * deviation, values + z * deviation, 0.0, most)
+    reach = z * deviation + (unit.slack(True) if request.counted and unit.people is not None else 0.0)
+    interval = between(values - reach, values + reach, 0.0, most)
     one = codes is None
     return Statistic(
         "count", shaped(np.clip(values, 0.0, most), one), (shaped(interval[0], one), shaped(interval[1], one)), level,
@@ -90,19 +92,19 @@ def sum(
     # Where n is public and rows are not parted, numbers are measured from the middle: that halves what one can move.
     centred = codes is None and request.counted and unit.people is None
     size = limits.half if centred else max(abs(limits.lower), abs(limits.upper))
-    part = Part(max(len(labels), 1), signed=centred or limits.lower < 0)
+    part = Part(max(len(labels), 1), signed=centred or limits.lower < 0, most=unit.most)
 
     def added(_: Any) -> Sums:
         scaled = limits.scaled(values) if centred else np.clip(values, limits.lower, limits.upper) / size
-        whole = part.total(unit.whole, None if codes is None else unit.take(codes), unit.take(scaled))
-        return Sums((part,), (whole,))
+        entries = unit.whole(None if codes is None else unit.take(codes), unit.take(scaled))
+        return Sums((part,), (part.total(*entries),))
 
     found = answer(request, unit, "sum", [(Asked((part,)), 1.0, added)])
     numbers, deviation = found.stages[0].part(0)
-    steps = unit.most * size
-    total = numbers * steps + (unit.length * limits.middle if centred else 0.0)
+    total = numbers * size + (unit.length * limits.middle if centred else 0.0)
     one = codes is None
-    interval = between(total - z * deviation * steps, total + z * deviation * steps)
+    reach = (z * deviation + (unit.most * unit.slack(False) if request.counted else 0.0)) * size
+    interval = between(total - reach, total + reach)
     return Statistic(
         "sum", shaped(total, one), (shaped(interval[0], one), shaped(interval[1], one)), level, found.guarantee, labels
     )
@@ -133,13 +135,17 @@ def mean(
     unit = Unit.of(len(values), groups, rows_per_person)
     codes, labels = group_codes(by, categories, len(values))
     size = max(len(labels), 1)
-    counted = codes is None and request.counted
+    parted = codes is not None
+    counted = not parted and request.counted
     parts = (Part(size, signed=True), Part(size, SQUARES), *(() if counted else (Part(size),)))
 
     def added(_: Any) -> Sums:
-        steps, places, scaled = person_means(unit, codes, limits.scaled(values))
-        whole = (parts[0].total(steps, places, scaled), parts[1].total(steps, places, scaled**2))
-        return Sums(parts, whole if counted else (*whole, parts[2].total(steps, places)))
+        taken = None if codes is None else unit.take(codes)
+        entries = unit.entries(taken, unit.take(limits.scaled(values)))
+        # Squares of people's means, not of rows, tell how much people differ.
+        squared = entries._replace(values=np.asarray(entries.values) ** 2)
+        whole = (parts[0].total(*entries), parts[1].total(*squared))
+        return Sums(parts, whole if counted else (*whole, parts[2].total(*entries[:2])))
 
     found = answer(request, unit, "mean", [(Asked(parts), 1.0, added)])
     released = found.stages[0]
@@ -152,8 +158,11 @@ def mean(
     variance = positive(spread, roughly)
     one = codes is None
 
+    loose = (2 if parted else 1) * unit.slack(parted) / np.maximum(rows, 1.0) if request.counted else 0.0
+
     def back(pair: tuple[Array, Array]) -> tuple[Any, Any]:
-        low, high = (shaped(limits.middle + limits.half * end, one) for end in pair)
+        ends = between(pair[0] - loose, pair[1] + loose, -1.0, 1.0)
+        low, high = (shaped(limits.middle + limits.half * end, one) for end in ends)
         return low, high
 
     return Statistic(
@@ -196,31 +205,14 @@ def histogram(
         places = limits.cells(values, cells)
         if codes is not None:
             places = np.where(codes < 0, -1, codes * cells + places)
-        return Sums((part,), (part.total(unit.steps, unit.take(places)),))
+        return Sums((part,), (part.total(*unit.entries(unit.take(places))),))
 
     found = answer(request, unit, "histogram", [(Asked((part,)), 1.0, added)])
     counts, deviation = found.stages[0].part(0)
     most = unit.count if request.counted else np.inf
-    interval = between(counts - z * deviation, counts + z * deviation, 0.0, most)
+    reach = z * deviation + (unit.slack(True) if request.counted and unit.people is not None else 0.0)
+    interval = between(counts - reach, counts + reach, 0.0, most)
     return Statistic("histogram", np.clip(counts, 0.0, most), interval, level, found.guarantee, labels)
-
-
-def person_means(unit: Unit, codes: Codes | None, values: Array) -> tuple[Steps, Codes, Array]:
-    """One entry a person and group: what the person's rows there weigh together, the group, and their mean.
-
-    Squares of these, not of rows, tell how much people differ.
-    """
-    places = np.zeros(unit.length, dtype=np.intp) if codes is None else codes
-    steps, places, values = unit.steps, unit.take(places), unit.take(values)
-    if unit.people is None:
-        return steps, places, values
-    groups = int(places.max(initial=0)) + 1
-    owners = np.repeat(np.arange(unit.people.count), unit.people.sizes)
-    kept = places >= 0
-    keys, first, inverse = np.unique(owners[kept] * groups + places[kept], return_index=True, return_inverse=True)
-    rows = np.bincount(inverse)
-    means = np.bincount(inverse, weights=values[kept]) / rows
-    return steps[kept][first] * rows, (keys % groups).astype(np.intp), means
 
 
 def quotient(sums: Array, rows: Array, variance: Array, uncertain: float, z: float) -> tuple[Array, Array]:

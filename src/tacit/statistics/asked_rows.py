@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
-from tacit.data.cells import Value, codes_of, exact, numbers
+from tacit.data.cells import Value, codes_of, exact, key_of, numbers
 from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Number
 from tacit.schema.columns import check_bounds
-from tacit.statistics.parts import Codes
+from tacit.statistics.unit import Codes
 from tacit.types import Array
 
 _NO_BOUNDS = (
@@ -44,10 +44,8 @@ class Bounds:
 
     @classmethod
     def of(cls, bounds: Any, what: str = "data") -> Bounds:
-        """From a pair, or from a column of a schema."""
-        if isinstance(bounds, Bounds):
-            return bounds
-        pair = (bounds.lower, bounds.upper) if isinstance(bounds, Number) else bounds
+        """From a pair, from bounds that were paid for, or from a column of a schema."""
+        pair = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds | Number) else bounds
         check(isinstance(pair, list | tuple | np.ndarray) and len(pair) == 2, _NO_BOUNDS)
         check_bounds(what, pair[0], pair[1])
         return cls(float(pair[0]), float(pair[1]))
@@ -108,6 +106,8 @@ def group_codes(by: Any, categories: Sequence[Value] | None, length: int) -> tup
         "knows them, tacit.statistics.private_categories finds the frequent ones for a part of the budget.",
     )
     values: tuple[Value, ...] = tuple(np.asarray(categories, dtype=object).tolist())
+    alike = "Expected categories that differ; numbers count by their value, so that 1, '1', 1.0 and True are one."
+    check(len({key_of(value) for value in values}) == len(values), alike)
     cells: NDArray[Any] = exact(by)
     check(cells.ndim == 1 and len(cells) == length, "Expected by= to give one label for each row.")
     codes = codes_of("by", cells, values)

@@ -8,28 +8,34 @@ all, by the fine ones how far the outermost two are filled.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers
-from tacit.statistics.parts import Asked, Codes, Part, Released, Steps, Sums
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.parts import Asked, Part, Released, Sums
+from tacit.statistics.release import Request, answer
+from tacit.statistics.unit import Codes, Unit
 from tacit.types import Adjacency, Array
 
 LOWEST, HIGHEST = -12, 12
 NEAR = 0.05
-"""An end this near to 0, beside the other, is taken for 0: bounds are easier to read, and hardly wider."""
+"""An end this near to 0, beside the other, is moved out to 0: bounds are easier to read, and hardly wider."""
 FINE = 0.5
 """The weight of fine counts beside coarse ones."""
 WIDER = 0.2
 """How far bounds are moved out, of their distance."""
+FALSELY = 1e-4
+"""The most probable that any of a column's empty coarse cells stands out: then bounds are far too wide."""
+BESIDE = 2.0
+"""Deviations that are enough beside a cell that stands out: there an error costs a factor of two or so."""
 CLEAR = 3.0
-"""Deviations of its noise that a count must have to stand out."""
+"""Deviations of its noise that fine counts within an outermost coarse cell must have to move a bound inwards to it."""
+ELSE = "Declare bounds, which costs nothing, or raise epsilon."
 _STEPS = {1: 10, 2: 12, 5: 10}
 """Fine cells between 1 and 2, 2 and 5, 5 and 10."""
 
@@ -55,11 +61,11 @@ def bound_parts() -> tuple[Part, Part]:
     return Part(len(coarse) - 1), Part(len(fine) - 1, FINE)
 
 
-def bound_totals(values: Array, steps: Steps) -> tuple[Array, Array]:
+def bound_totals(values: Array, unit: Unit) -> tuple[Array, Array]:
     """Both counts of a column; NaN is in no cell, numbers beyond the grid are in its outermost cells."""
     first, second = (_places(values, edges) for edges in magnitudes())
     coarse, fine = bound_parts()
-    return coarse.total(steps, first), fine.total(steps, second)
+    return coarse.total(*unit.entries(first)), fine.total(*unit.entries(second))
 
 
 def _places(values: Array, edges: Array) -> Codes:
@@ -71,22 +77,31 @@ def _places(values: Array, edges: Array) -> Codes:
     return np.where(np.isnan(values), -1, places).astype(np.intp)
 
 
-def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Bounds:
+def bounds_from(coarse: Array, fine: Array, deviations: Sequence[float]) -> Bounds | None:
     """Bounds that leave out no more than what is lost in the noise: a few deviations of a count at each end, or less.
 
-    An end that is near 0 beside the other is 0. A column in which no cell stands out gets the one that is highest.
+    An end that is near 0 beside the other is moved out to 0. None where no cell stands out: nothing is known of the
+    column then. Any cell without records stands out with probability FALSELY at most, whatever the budget: of m counts
+    of pure noise of deviation s one exceeds s z with probability m (1 - Phi(z)) at most.
     """
     edges, points = magnitudes()
     deviation, rough = deviations
-    limit = deviation * math.sqrt(2 * math.log(len(coarse)))
-    full = np.flatnonzero(coarse > limit)
-    first, last = (int(full[0]), int(full[-1])) if len(full) else (int(np.argmax(coarse)),) * 2
+    full = np.flatnonzero(coarse > -deviation * float(ndtri(FALSELY / len(coarse))))
+    if not len(full):
+        return None
+    first, last = int(full[0]), int(full[-1])
+    zero = len(coarse) // 2  # beside it lie the smallest numbers: those are no neighbours of 0
+    while 0 < first != zero and coarse[first - 1] > BESIDE * deviation:
+        first -= 1
+    while zero != last < len(coarse) - 1 and coarse[last + 1] > BESIDE * deviation:
+        last += 1
     low, high = float(edges[first]), float(edges[last + 1])
     inside = (points[:-1] >= low) & (points[1:] <= high)
     low = _filled(fine, points[:-1], inside & (points[1:] <= edges[first + 1]), rough, low)
     high = -_filled(fine[::-1], -points[:0:-1], (inside & (points[:-1] >= edges[last]))[::-1], rough, -high)
-    near = max(NEAR * max(abs(low), abs(high)), float(edges[len(edges) // 2]))
-    low, high = (0.0 if abs(end) <= near else end for end in (low, high))
+    near, tiny = NEAR * max(abs(low), abs(high)), float(edges[len(edges) // 2])
+    low = 0.0 if -tiny <= low <= near else low  # outwards only: inwards it would cut off what was found
+    high = 0.0 if -near <= high <= tiny else high
     return _widened(low, high) if low < high else Bounds(min(low, 0.0), max(high, 1.0))
 
 
@@ -101,17 +116,14 @@ def _widened(low: float, high: float) -> Bounds:
 def _filled(counts: Array, starts: Array, inside: Any, deviation: float, otherwise: float) -> float:
     """Where the cells of the outermost coarse one begin to be filled: before, all together are lost in the noise.
 
-    Where none of them stands out by itself, half of what they seem to hold together is left out.
+    Where they never stand out together, none of the coarse cell is left out.
     """
     places = np.flatnonzero(inside)
     if not len(places):
         return otherwise
     heaped = np.cumsum(counts[places])
     filled = heaped > CLEAR * deviation * np.sqrt(np.arange(1, len(places) + 1))
-    if filled.any():
-        return float(starts[places[int(np.argmax(filled))]])
-    short = np.flatnonzero(heaped < heaped.max() / 2)
-    return float(starts[places[min(int(short[-1]) + 1, len(places) - 1) if len(short) else 0]])
+    return float(starts[places[int(np.argmax(filled))]]) if filled.any() else otherwise
 
 
 def private_bounds(
@@ -128,16 +140,21 @@ def private_bounds(
     """Bounds of a column that nobody knows bounds of, with the guarantee that they were found under.
 
     About 1% of the records and a few dozen of them divided by epsilon may lie outside; they are clipped, as always.
-    Edges: numbers of 1e12 and more are taken for 1e12; those below 1e-12 for 0.
+    Where there are no records, bounds reach with probability 1e-4 at most.
+    Edges: numbers of 1e12 and more are taken for 1e12; those below 1e-12 for 0. Where no magnitude stands out of the
+    noise there are no bounds, and a sentence says so; the budget is spent, for that too is an answer.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     values = column_numbers(data)
     unit, parts = Unit.of(len(values), groups, rows_per_person), bound_parts()
 
     def added(_: list[Released]) -> Sums:
-        return Sums(parts, bound_totals(unit.take(values), unit.steps))
+        return Sums(parts, bound_totals(unit.take(values), unit))
 
     found = answer(request, unit, "bounds", [(Asked(parts), 1.0, added)])
     released = found.stages[0]
     (coarse, fine), deviations = released.numbers, released.deviations
-    return replace(bounds_from(coarse, fine, deviations), guarantee=found.guarantee)
+    bounds = bounds_from(coarse, fine, deviations)
+    if bounds is None:
+        raise ValueError(f"No magnitude of the numbers stands out of the noise, and that was paid for. {ELSE}")
+    return replace(bounds, guarantee=found.guarantee)

@@ -11,8 +11,9 @@ from tacit.checks import check
 from tacit.data.cells import exact, key_of
 from tacit.ledger import Ledger
 from tacit.statistics.parts import Asked, Occurring, Released, Sums
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, between, quantile_of
+from tacit.statistics.unit import Unit
 from tacit.types import Adjacency
 
 
@@ -54,7 +55,7 @@ def private_categories(
     z, unit = quantile_of(level), Unit.of(len(cells), groups, rows_per_person)
 
     def added(_: list[Released]) -> Sums:
-        return Sums((), (), (Occurring.of(keys_of(unit.take(cells)), unit.steps),))
+        return Sums((), (), (Occurring.of(keys_of(unit.take(cells)), unit),))
 
     found = answer(request, unit, "categories", [(Asked((), (1.0,)), 1.0, added)])
     (shown,) = found.stages[0].shown

@@ -13,8 +13,9 @@ from tacit.data.cells import Value
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
 from tacit.statistics.parts import Asked, Part, Sums
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, quantile_of
+from tacit.statistics.unit import Unit
 from tacit.types import Adjacency
 
 
@@ -60,8 +61,8 @@ def covariance(
     def added(_: Any) -> Sums:
         places = None if codes is None else unit.take(codes)
         products = [*scaled, *(scaled[i] * scaled[j] for i, j in pairs)]
-        totals = [part.total(unit.steps, places, unit.take(v)) for part, v in zip(parts, products, strict=False)]
-        return Sums(parts, (*totals, *(() if counted else (parts[-1].total(unit.steps, places),))))
+        totals = [part.total(*unit.entries(places, unit.take(v))) for part, v in zip(parts, products, strict=False)]
+        return Sums(parts, (*totals, *(() if counted else (parts[-1].total(*unit.entries(places)),))))
 
     found = answer(request, unit, "covariance", [(Asked(parts), 1.0, added)])
     released = found.stages[0]

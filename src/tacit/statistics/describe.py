@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.checks import check
-from tacit.data.cells import codes_of, numbers
+from tacit.data.cells import key_of, numbers
 from tacit.ledger import Ledger
 from tacit.schema import Category, Number, Schema
 from tacit.schema.columns import Column
@@ -27,8 +27,9 @@ from tacit.statistics.description import (
 from tacit.statistics.finding import KINDS_SHARE, PUBLIC, Columns
 from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import quantile_of
+from tacit.statistics.unit import Unit
 from tacit.types import Adjacency, Array
 
 FACTS_SHARE = 0.3
@@ -82,18 +83,18 @@ def describe(
         return looked.found(earlier).columns if known is None else known
 
     def added(earlier: list[Released]) -> Sums:
-        steps = looked.unit.steps
+        entries = looked.unit.entries
         parts: list[Part] = [*count]
-        totals = [ALL.total(steps)] if count else []
+        totals = [ALL.total(*entries())] if count else []
         for column in columns_after(earlier):
             cells = looked.cells[column.name]
             if isinstance(column, Number):
                 parts += NUMBER
-                totals += _number_totals(numbers(cells, markers), Bounds(column.lower, column.upper), steps)
+                totals += _number_totals(numbers(cells, markers), Bounds(column.lower, column.upper), looked.unit)
             else:
                 codes = _value_codes(column, cells, looked.markers)
                 parts.append(Part(len(column.values[:MOST_VALUES]) + 2))
-                totals.append(parts[-1].total(steps, codes))
+                totals.append(parts[-1].total(*entries(codes)))
         return Sums(tuple(parts), tuple(totals))
 
     share = 1.0 - sum(part for _, part, _ in before)
@@ -118,14 +119,20 @@ def describe(
             entry = missing_entry(counts[-1], deviation, everybody, uncertain, z, there=False)
             entry |= shares_entry(column, counts, deviation, z)
         entries[column.name] = entry
-    said = schema
-    if said is None and columns:
-        said = looked.schema(looked.found(found.stages[:-1], target), found.guarantee)
-    return Description(records, entries, said, level, found.guarantee)
+    if known is not None:
+        return Description(records, entries, schema, level, found.guarantee)
+    facts = looked.found(found.stages[:-1], target)
+    said = looked.schema(facts, found.guarantee, target) if facts.columns else None
+    return Description(
+        records, entries, said, level, found.guarantee, tuple(name for name in looked.cells if name not in entries)
+    )
 
 
 def _plain(schema: Schema) -> tuple[Column, ...]:
-    """The columns of a schema, its target among them, as numbers and categories."""
+    """The columns of a schema, its target among them, as numbers and categories.
+
+    Edges: bounds that so many cells cannot part are refused here, before anything is charged.
+    """
     target = schema.target
     more: tuple[Column, ...] = ()
     if target is not None and target.classes is not None:
@@ -134,6 +141,9 @@ def _plain(schema: Schema) -> tuple[Column, ...]:
         more = (Number(target.name, target.lower, target.upper),)
     plain = all(isinstance(column, Number | Category) for column in schema.columns)
     check(plain, "Expected a schema of numbers and categories; curves are for models.")
+    for column in (*schema.columns, *more):
+        if isinstance(column, Number):
+            Bounds(column.lower, column.upper).edges(CELLS)
     return (*schema.columns, *more)
 
 
@@ -141,22 +151,22 @@ def _first(released: Released) -> tuple[float, float]:
     return max(float(released.numbers[0][0]), 1.0), released.deviations[0]
 
 
-def _number_totals(values: Array, limits: Bounds, steps: Any) -> list[Array]:
+def _number_totals(values: Array, limits: Bounds, unit: Unit) -> list[Array]:
     """Of a number: cells that are there, their sum and squares in [-1, 1], and their counts by size."""
     places = np.where(np.isnan(values), -1, 0).astype(np.intp)
     scaled = limits.scaled(np.nan_to_num(values, nan=limits.middle))
     return [
-        PRESENT.total(steps, places),
-        BEYOND.total(steps, np.where((values < limits.lower) | (values > limits.upper), 0, -1)),
-        SUM.total(steps, places, scaled),
-        SQUARES.total(steps, places, scaled**2),
-        RANKS.total(steps, limits.cells(values, CELLS)),
+        PRESENT.total(*unit.entries(places)),
+        BEYOND.total(*unit.entries(np.where((values < limits.lower) | (values > limits.upper), 0, -1))),
+        SUM.total(*unit.entries(places, scaled)),
+        SQUARES.total(*unit.entries(places, scaled**2)),
+        RANKS.total(*unit.entries(limits.cells(values, CELLS))),
     ]
 
 
 def _value_codes(column: Column, cells: Any, markers: frozenset[str]) -> Any:
-    """Listed values, then all others, then missing cells."""
+    """Listed values, then all others, then missing cells; no cell is refused, for the release is charged already."""
     values = column.values[:MOST_VALUES]
-    codes = codes_of(column.name, cells, values)
-    absent = np.fromiter((not key for key in keys_of(cells, markers)), bool, len(cells))
-    return np.where(absent, len(values) + 1, codes)
+    places = {key_of(value): place for place, value in enumerate(values)} | {"": len(values) + 1}
+    keys = keys_of(cells, markers)
+    return np.fromiter((places.get(key, len(values)) for key in keys), np.intp, len(keys))

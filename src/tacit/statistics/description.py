@@ -30,7 +30,7 @@ class Description:
 
     ``columns`` has plain entries by name; an interval is a list of two. Numbers are clipped to their ``bounds`` first:
     where a share of them lies beyond, mean and deviation are of clipped numbers. ``schema`` is what was declared or
-    found; None where no column stood out of the noise.
+    found; None where no column stood out of the noise. ``left_out`` names the columns that did not.
     """
 
     records: int | None
@@ -38,6 +38,7 @@ class Description:
     schema: Schema | None
     level: float
     guarantee: Guarantee
+    left_out: tuple[str, ...] = ()
 
     @property
     def guarantee_(self) -> Guarantee:
@@ -50,6 +51,7 @@ class Description:
             "records": self.records,
             "level": self.level,
             "columns": self.columns,
+            "left_out": list(self.left_out),
             "schema": None if self.schema is None else self.schema.to_dict(),
             "guarantee": self.guarantee.to_dict(),
         }
@@ -57,6 +59,12 @@ class Description:
     def rows(self) -> list[list[str]]:
         """Lines of text: name, missing share, then numbers or frequent values, each with its interval."""
         return [[name, _percent(entry, "missing"), *_words(entry)] for name, entry in self.columns.items()]
+
+    @property
+    def caution(self) -> str:
+        """What a reader must know: that numbers are clipped, and which columns nothing is said of."""
+        lost = f"; nothing stands out of the noise in {', '.join(self.left_out)}" if self.left_out else ""
+        return f"{CAUTION}{lost}"
 
     def __repr__(self) -> str:
         rows = [list(HEADER), *self.rows()]
@@ -67,7 +75,7 @@ class Description:
         budget = f"epsilon={at_most(self.guarantee.epsilon)}, delta={at_most(self.guarantee.delta, 3)}"
         whom = "people" if self.guarantee.rows_per_person else "rows"
         count = "" if self.records is None else f"{self.records:,} {whom}; "
-        return "\n".join([f"{count}{budget}; {100 * self.level:g}% intervals cover the noise; {CAUTION}", *lines])
+        return "\n".join([f"{count}{budget}; {100 * self.level:g}% intervals cover the noise; {self.caution}", *lines])
 
 
 CAUTION = "numbers are clipped to the bounds, and what is said of them is said of clipped ones"
@@ -138,7 +146,7 @@ def moments_entry(present: Reading, sums: Reading, squares: Reading, limits: Bou
         "mean_interval": [limits.middle + limits.half * float(end[0]) for end in ends],
         "mean_population_interval": [limits.middle + limits.half * float(end[0]) for end in wider],
         "deviation": deviations[0],
-        "deviation_interval": deviations[1:],
+        "deviation_interval": [min(deviations[:2]), max(deviations[::2])],
     }
 
 

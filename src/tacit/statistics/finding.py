@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
-from tacit.data.cells import columns_of, key_of, number, numbers
+from tacit.data.cells import columns_of, key_of, kind_of, number, numbers
+from tacit.data.curator import tell
 from tacit.ledger import Ledger
 from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Category, Number, Schema, Target
@@ -23,7 +24,8 @@ from tacit.schema.columns import Column
 from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
 from tacit.statistics.categories import keys_of
 from tacit.statistics.parts import Asked, Occurring, Part, Released, Sums
-from tacit.statistics.release import Request, Stage, Unit, answer
+from tacit.statistics.release import Request, Stage, answer
+from tacit.statistics.unit import Unit
 from tacit.types import Adjacency
 
 KINDS = ("number", "text")
@@ -32,6 +34,11 @@ KINDS_SHARE = 0.04
 PUBLIC = "the names of the columns and their types are public"
 ABSENT, OFTEN = Part(1, 0.5), 3.0
 """Missing cells of a number, and how many deviations of noise there must be for them to have a slot."""
+_NO_TARGET = (
+    "What {target!r} holds does not stand out of the noise, so the schema has no target: fewer than two classes are "
+    "frequent enough, or no magnitude is. Declare what is public, which costs nothing: "
+    "target=Target({target!r}, classes=[...]) or with bounds, from tacit.schema. Or raise epsilon."
+)
 Stages = list[tuple[Asked, float, Stage]]
 
 
@@ -39,7 +46,7 @@ Stages = list[tuple[Asked, float, Stage]]
 class FoundSchema(Schema):
     """A schema whose bounds and categories were paid for.
 
-    ``left_out``: columns in which no value stood out, or fewer than two classes of a target.
+    ``left_out``: columns in which no value or magnitude stood out, or fewer than two classes of a target.
     """
 
     guarantee: Guarantee | None = None
@@ -78,8 +85,8 @@ class Columns:
         unknown = sorted(set(declared) - set(listed))
         check(not unknown, f"The table has no columns {unknown}, whose kinds are declared.")
         check(all(kind in KINDS for kind in declared.values()), "Expected kinds= to be 'number' or 'text' by column.")
-        typed = {name: "number" for name, cells in arrays.items() if cells.dtype.kind in "iuf"}
-        typed |= {name: "text" for name, cells in arrays.items() if cells.dtype.kind == "b"}
+        types = {name: kind_of(table[name]) for name in listed}
+        typed = {name: "text" if kind == "b" else "number" for name, kind in types.items() if kind in "biuf"}
         unit = unit_of(len(arrays[listed[0]]))
         taken = {name: unit.take(cells) for name, cells in arrays.items()}
         return cls(taken, typed | declared, unit, tuple(str(marker) for marker in missing))
@@ -108,7 +115,7 @@ class Columns:
 
         def added(_: list[Released]) -> Sums:
             codes = [self._cell_kinds(name) for name in self.open]
-            return Sums(parts, tuple(parts[0].total(self.unit.steps, one) for one in codes))
+            return Sums(parts, tuple(parts[0].total(*self.unit.entries(one)) for one in codes))
 
         return [(Asked(parts), share, added)]
 
@@ -140,10 +147,10 @@ class Columns:
             for name, cells in self.cells.items():
                 if whole.kinds[name] == "number":
                     values = numbers(cells, self.missing)
-                    absent = ABSENT.total(self.unit.steps, np.where(np.isnan(values), 0, -1))
-                    totals += [*bound_totals(values, self.unit.steps), absent]
+                    absent = ABSENT.total(*self.unit.entries(np.where(np.isnan(values), 0, -1)))
+                    totals += [*bound_totals(values, self.unit), absent]
                 else:
-                    occurring.append(Occurring.of(keys_of(cells, self.markers), self.unit.steps))
+                    occurring.append(Occurring.of(keys_of(cells, self.markers), self.unit))
             return Sums(parts * (len(totals) // len(parts)), tuple(totals), tuple(occurring))
 
         return [(asked, share, added)]
@@ -159,7 +166,9 @@ class Columns:
             if whole.kinds[name] == "number":
                 (coarse, one), (fine, other), (absent, rough) = (next(counts) for _ in range(3))
                 bounds = bounds_from(coarse, fine, (one, other))
-                if name == target:
+                if bounds is None:
+                    left_out.append(name)
+                elif name == target:
                     goal = Target(name, None, bounds.lower, bounds.upper)
                 else:
                     columns.append(Number(name, bounds.lower, bounds.upper, bool(absent[0] > OFTEN * rough)))
@@ -173,9 +182,11 @@ class Columns:
                     left_out.append(name)
         return Found(tuple(columns), goal, tuple(left_out))
 
-    def schema(self, found: Found, guarantee: Guarantee) -> FoundSchema:
-        """The schema of what was found."""
+    def schema(self, found: Found, guarantee: Guarantee, target: str | Target | None = None) -> FoundSchema:
+        """The schema of what was found; a target that did not stand out is warned of, in words of the release alone."""
         check(found.columns, "No column has values that stand out of the noise. Raise epsilon, or declare a schema.")
+        if target is not None and found.target is None:
+            tell(_NO_TARGET.format(target=target), UserWarning)
         return FoundSchema(
             columns=found.columns, target=found.target, missing=self.missing, guarantee=guarantee,
             left_out=found.left_out,
@@ -213,8 +224,9 @@ def private_schema(
     """A schema with bounds and categories that are paid for, in one release, with the guarantee of it.
 
     ``target`` is the column to predict: a name, whose classes or bounds are then found too, or a Target that declares
-    them. ``kinds`` declares columns to be 'number' or 'text'; ``missing`` lists markers of missing cells. Names of the
-    columns and the types that the table gives them count as public.
+    them. Where those of a name do not stand out, a warning says so and the schema has no target. ``kinds`` declares
+    columns to be 'number' or 'text'; ``missing`` lists markers of missing cells. Names of the columns and the types
+    that the table gives them count as public. Columns in which nothing stands out are in ``left_out``.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     listed = names_of(table) if columns is None else list(columns)
@@ -227,4 +239,4 @@ def private_schema(
     first = looked.kinds_stages(KINDS_SHARE)
     stages = [*first, *looked.facts_stages(1.0 - KINDS_SHARE * len(first))]
     found = answer(request, looked.unit, "schema", stages, assumptions=(PUBLIC,))
-    return looked.schema(looked.found(found.stages, target), found.guarantee)
+    return looked.schema(looked.found(found.stages, target), found.guarantee, target)

@@ -2,8 +2,8 @@
 
 A part is a vector to which each record adds numbers whose sizes add up to at most one; where a person is the unit, all
 rows of the person together do. The proof of its sensitivity is on the docs' page "First tables". Numbers are whole
-multiples of 1/UNIT, rounded towards zero one by one, so that sums are exact in any order and no record's rounding
-depends on another's.
+multiples of a power of two, each rounded to the nearest by itself, so that sums are exact in any order and no record's
+rounding depends on another's.
 """
 
 from __future__ import annotations
@@ -14,21 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular, toeplitz
 
 from tacit.checks import check
 from tacit.privacy.events import Sensitivity
+from tacit.statistics.unit import FINER, UNIT, Codes, Steps, Unit
 from tacit.types import Array
 
-UNIT = 2**20
-"""Steps in one: a record's part is a whole number of them."""
 COARSE = 2**10
 """Steps in one of the coefficients that cumulative counts are mixed with."""
-MOST_ROWS, MOST_PEOPLE = 2**30, 2**22
-"""Sums of so many are exact in double precision, cumulative ones of weighted rows too."""
-Codes = NDArray[np.intp]
-Steps = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -36,13 +30,14 @@ class Part:
     """``size`` sums, wanted as precisely as ``weight`` says, a power of two.
 
     ``signed``: what a record adds may be negative. ``rising``: counts of ordered cells, mixed so that the noise of
-    every cumulative count is about the same.
+    every cumulative count is about the same. ``most``: rows of a person that each add a number of their own.
     """
 
     size: int
     weight: float = 1.0
     signed: bool = False
     rising: bool = False
+    most: int = 1
 
     def __post_init__(self) -> None:
         check(self.size >= 1 and math.frexp(self.weight)[0] == 0.5, "Expected parts of a size >= 1, weighed by 2**k.")
@@ -51,17 +46,18 @@ class Part:
     @property
     def squares(self) -> tuple[float, float]:
         """The largest squared change when a record is added, and when one is replaced."""
-        norm = self.weight**2 * (float((mixing(self.size) ** 2).sum()) if self.rising else 1.0)
+        norm = (self.weight * self.most) ** 2 * (float((mixing(self.size) ** 2).sum()) if self.rising else 1.0)
         return norm, norm * (4.0 if self.signed else 1.0 if self.size == 1 else 2.0)
 
     def total(self, steps: Steps, codes: Codes | None = None, values: Array | None = None) -> Array:
-        """What the rows add up to: each its steps, times its value in [-1, 1], in the place of its code; none for -1.
+        """What entries add up to: each its steps, times its value in [-1, 1], in the place of its code; none for -1.
 
         Edges: values beyond [-1, 1] are clipped; a part that is not signed takes those below 0 for 0.
         """
+        check(not (self.rising and values is not None), "Expected cumulative counts to be of weights alone.")
         added = steps.astype(np.float64)
         if values is not None:
-            added = np.trunc(added * np.clip(values, -1.0 if self.signed else 0.0, 1.0))
+            added = np.rint(added * FINER * np.clip(values, -1.0 if self.signed else 0.0, 1.0)) / FINER
         places = np.zeros(len(steps), dtype=np.intp) if codes is None else codes
         kept = places >= 0
         check(places.max(initial=0) < self.size, "Expected every code to be of its part.")
@@ -101,11 +97,11 @@ class Occurring:
     weight: float = 1.0
 
     @classmethod
-    def of(cls, keys: Sequence[str], steps: Steps, weight: float = 1.0) -> Occurring:
-        """Each row's steps under its own key; an empty key says that a cell is missing, and counts for nothing."""
+    def of(cls, keys: Sequence[str], unit: Unit, weight: float = 1.0) -> Occurring:
+        """Each row's weight under its own key; an empty key says that a cell is missing, and counts for nothing."""
         places = {key: place for place, key in enumerate(dict.fromkeys(key for key in keys if key))}
         codes = np.fromiter((places.get(key, -1) for key in keys), np.intp, len(keys))
-        counts = Part(max(len(places), 1)).total(steps, codes)
+        counts = Part(max(len(places), 1)).total(*unit.entries(codes))
         return cls(tuple(places), counts[: len(places)], weight)
 
 

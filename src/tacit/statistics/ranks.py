@@ -14,8 +14,9 @@ from tacit.data.cells import Value
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
 from tacit.statistics.parts import Asked, Part, Released, Sums, summing
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, quantile_of, shaped
+from tacit.statistics.unit import Unit
 from tacit.types import Adjacency, Array
 
 CELLS = 512
@@ -120,21 +121,21 @@ def quantiles(
     check(wanted and all(0 < share < 1 for share in wanted), "Expected shares between 0 and 1: 0.5 is the median.")
     fine = check_count("cells", cells)
     check(2 <= fine <= MOST_CELLS, f"Expected 2 <= cells={fine} <= {MOST_CELLS}.")
-    unit = Unit.of(len(values), groups, rows_per_person)
+    edges, unit = limits.edges(fine), Unit.of(len(values), groups, rows_per_person)
     codes, parted = group_codes(by, categories, len(values))
     parts = (Part(fine, rising=True),) * max(len(parted), 1)
 
     def added(_: Any) -> Sums:
         places = limits.cells(values, fine)
         if codes is None:
-            return Sums(parts, (parts[0].total(unit.steps, unit.take(places)),))
+            return Sums(parts, (parts[0].total(*unit.entries(unit.take(places))),))
         own = [np.where(codes == group, places, -1) for group in range(len(parted))]
-        return Sums(parts, tuple(parts[0].total(unit.steps, unit.take(cell)) for cell in own), parted=True)
+        return Sums(parts, tuple(parts[0].total(*unit.entries(unit.take(cell))) for cell in own), parted=True)
 
     asked = Asked(parts, parted=True)
     found = answer(request, unit, "quantiles", [(asked, 1.0, added)])
     count = float(unit.count) if request.counted and codes is None else None
-    curves = [Ranks.of(found.stages[0], place, limits.edges(fine), count) for place in range(len(parts))]
+    curves = [Ranks.of(found.stages[0], place, edges, count) for place in range(len(parts))]
     single = one and not parted
 
     def ends(sampling: bool) -> tuple[Any, Any]:

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from tacit.checks import check, refuse
-from tacit.data.people import People, people_of
 from tacit.estimators.base import budget_of, source_from
 from tacit.ledger import Ledger, ledger_of
 from tacit.mechanisms.base import Plan
@@ -24,7 +23,8 @@ from tacit.privacy.events import Gaussian, Rare
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source, add_gaussian, grid
 from tacit.privacy.theorems import TABLE
-from tacit.statistics.parts import MOST_PEOPLE, MOST_ROWS, UNIT, Asked, Released, Steps, Sums, split
+from tacit.statistics.parts import Asked, Released, Sums, split
+from tacit.statistics.unit import Unit
 from tacit.training import Prepared, state, train
 from tacit.types import ADJACENCIES, Adjacency, Budget, Solution
 
@@ -37,55 +37,6 @@ _NO_DELTA = (
     "Under add-remove neighbours the number of rows is private, so delta does not follow from it: give delta=, well "
     "below one over the number of people you expect, or a ledger."
 )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Unit:
-    """Whose rows these are: ``steps`` is what each row counts for, and those of one person are at most UNIT together.
-
-    ``rows``: places of the rows that count, person after person; ``people`` None: each row is somebody's only one.
-    """
-
-    length: int
-    people: People | None = None
-
-    @classmethod
-    def of(cls, length: int, groups: Any = None, rows_per_person: Any = None) -> Unit:
-        """The unit of a table with so many rows."""
-        check(length >= 1, "Expected a table with at least one row.")
-        if groups is None:
-            check(rows_per_person is None, "rows_per_person goes with groups, which names the person of each row.")
-            check(length <= MOST_ROWS, f"Expected at most {MOST_ROWS:,} rows.")
-            return cls(length)
-        people = people_of(groups, length, rows_per_person)
-        check(people.most < UNIT and people.count <= MOST_PEOPLE, f"Expected at most {MOST_PEOPLE:,} people.")
-        return cls(length, people)
-
-    @property
-    def count(self) -> int:
-        """Rows, or people."""
-        return self.length if self.people is None else self.people.count
-
-    @property
-    def most(self) -> int:
-        """Rows that one person can have."""
-        return 1 if self.people is None else self.people.most
-
-    def take(self, values: Any) -> Any:
-        """The entries of the rows that count."""
-        return values if self.people is None else values[self.people.rows]
-
-    @property
-    def steps(self) -> Steps:
-        """What each row that counts weighs, in steps: those of a person the same, together at most UNIT."""
-        if self.people is None:
-            return np.full(self.length, UNIT, dtype=np.int64)
-        return np.repeat(UNIT // self.people.sizes, self.people.sizes)
-
-    @property
-    def whole(self) -> Steps:
-        """What each row weighs where every row counts alike, however many its person has."""
-        return np.full(self.length if self.people is None else len(self.people.rows), UNIT // self.most, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)

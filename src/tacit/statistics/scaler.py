@@ -7,18 +7,22 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from tacit.checks import check, check_positive
 from tacit.data.canonical import canonical, thin
-from tacit.ledger import Ledger
+from tacit.data.curator import tell
+from tacit.estimators.misuse import Watched, watch
+from tacit.ledger import CarriesLedger, Ledger
+from tacit.schema import Number
 from tacit.statistics.aggregates import positive
 from tacit.statistics.asked_rows import Bounds
-from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
+from tacit.statistics.bounds import ELSE, bound_parts, bound_totals, bounds_from
 from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
-from tacit.statistics.release import Request, Unit, answer
+from tacit.statistics.release import Request, answer
+from tacit.statistics.unit import Unit
 from tacit.training import Prepared
 from tacit.types import Adjacency, Array
 
@@ -26,12 +30,15 @@ BOUNDS_SHARE = 0.5
 """The part of the budget's mu^2 that finds bounds where none are declared."""
 CELLS = 128
 SUM, SQUARES, RANKS = Part(1, signed=True), Part(1), Part(CELLS, rising=True)
+UNKNOWN = Bounds(-1.0, 1.0)
+"""For a column in which no magnitude stands out: only small numbers and the signs of others are told apart."""
+_LOST = "No magnitude stands out of the noise in the columns {lost}, which are clipped to -1 and 1. " + ELSE
 NORMAL_QUARTILES = 1.349
 """How far apart the outer quartiles of a normal distribution are, in standard deviations."""
 
 
 @dataclass(eq=False, repr=False)
-class PrivateScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[misc]
     """Centre and scale columns by statistics that are paid for, and clip at ``limit`` scales to either side.
 
     ``bounds``: one public pair for all columns, a list of one pair a column, or None: then a part of the budget finds
@@ -54,6 +61,7 @@ class PrivateScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Pay for bounds, centres and scales of the columns; y is not looked at."""
         for name in ("center_", "scale_", "guarantee_"):
             self.__dict__.pop(name, None)
+        watch(self)
         check_positive("limit", self.limit)
         check(
             self.scale in ("deviation", "quartiles"), f"Expected scale={self.scale!r} to be 'deviation' or 'quartiles'."
@@ -71,21 +79,21 @@ class PrivateScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         def magnitudes(_: list[Released]) -> Sums:
             taken = unit.take(matrix)
-            totals = [total for place in range(columns) for total in bound_totals(taken[:, place], unit.steps)]
+            totals = [total for place in range(columns) for total in bound_totals(taken[:, place], unit)]
             return Sums(bound_parts() * columns, tuple(totals))
 
         def limits(earlier: list[Released]) -> list[Bounds]:
             return declared if declared is not None else _found(earlier[0], columns)
 
         def added(earlier: list[Released]) -> Sums:
-            taken, steps, totals = unit.take(matrix), unit.steps, [part.total(unit.steps) for part in rows]
+            taken, totals = unit.take(matrix), [part.total(*unit.entries()) for part in rows]
             for place, one in enumerate(limits(earlier)):
                 values = taken[:, place]
                 if self.scale == "deviation":
                     scaled = one.scaled(values)
-                    totals += [SUM.total(steps, None, scaled), SQUARES.total(steps, None, scaled**2)]
+                    totals += [SUM.total(*unit.entries(None, scaled)), SQUARES.total(*unit.entries(None, scaled**2))]
                 else:
-                    totals.append(RANKS.total(steps, one.cells(values, CELLS)))
+                    totals.append(RANKS.total(*unit.entries(one.cells(values, CELLS))))
             return Sums((*rows, *parts * columns), tuple(totals))
 
         first = [(Asked(bound_parts() * columns), BOUNDS_SHARE, magnitudes)] if declared is None else []
@@ -93,6 +101,9 @@ class PrivateScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         found = answer(request, unit, "scaler", [*first, last], spend=self._spend)
         count = float(unit.count) if request.counted else max(float(found.stages[-1].numbers[0][0]), 1.0)
         self.bounds_ = [(one.lower, one.upper) for one in limits(found.stages)]
+        lost = [place for place, one in enumerate(limits(found.stages)) if one is UNKNOWN]
+        if lost:
+            tell(_LOST.format(lost=lost), UserWarning)
         read = _deviations if self.scale == "deviation" else _quartiles
         self.center_, self.scale_ = read(found.stages[-1], len(rows), limits(found.stages), count)
         return self
@@ -131,16 +142,20 @@ class PrivateScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _listed(bounds: Any, columns: int) -> list[Bounds]:
     """One pair a column, from one pair for all or a list of pairs."""
-    array = np.asarray(bounds, dtype=object)
-    pairs = [bounds] * columns if array.shape == (2,) else list(bounds)
+    ends = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds | Number) else tuple(bounds)
+    pairs = [ends] * columns if len(ends) == 2 and all(np.isscalar(end) for end in ends) else list(ends)
     check(len(pairs) == columns, f"Expected bounds of {columns} columns: one public pair each, or one pair for all.")
-    return [Bounds.of(pair, f"column {place}") for place, pair in enumerate(pairs)]
+    listed = [Bounds.of(pair, f"column {place}") for place, pair in enumerate(pairs)]
+    for one in listed:
+        one.edges(CELLS)  # refused now or never: before anything is charged
+    return listed
 
 
 def _found(released: Released, columns: int) -> list[Bounds]:
     numbers, deviations = released.numbers, released.deviations
     firsts = range(0, 2 * columns, 2)
-    return [bounds_from(numbers[place], numbers[place + 1], deviations[place : place + 2]) for place in firsts]
+    found = [bounds_from(numbers[place], numbers[place + 1], deviations[place : place + 2]) for place in firsts]
+    return [UNKNOWN if one is None else one for one in found]
 
 
 def _deviations(released: Released, first: int, limits: list[Bounds], count: float) -> tuple[Array, Array]:
