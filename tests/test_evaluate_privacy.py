@@ -34,7 +34,7 @@ def record(kind, rng, rows=1):
 def sums(kind, layout, people):
     rows = np.concatenate(people)
     groups = np.repeat(np.arange(len(people)), [len(person) for person in people])
-    given = taken(groups, len(rows), 6)
+    given = taken(groups, len(rows), 6, "replace-one")
     rows = rows[given.rows]
     if kind.classes is None:
         problem = JudgedNumbers(given.weights, given.people, rows[:, 0], rows[:, 1])
@@ -84,7 +84,7 @@ def test_no_person_moves_the_ranks_farther_than_proven(adjacency, rng):
         before, after = (
             np.array(
                 rank_sums(
-                    scores[kept].astype(float), positive[kept], taken(groups[kept], kept.sum(), 3).weights, people
+                    scores[kept].astype(float), positive[kept], taken(groups[kept], kept.sum(), 3, adjacency).weights, people
                 )
             )
             for kept, people in ((first, n), (second, n + (adjacency == "add-remove")))
@@ -96,7 +96,7 @@ def test_no_person_moves_the_ranks_farther_than_proven(adjacency, rng):
 
 def test_the_rank_sums_are_those_of_all_pairs(rng):
     scores, positive = rng.integers(6, size=40).astype(float), rng.random(40) < 0.4
-    weights = taken(rng.integers(15, size=40), 40, 40).weights
+    weights = taken(rng.integers(15, size=40), 40, 40, "replace-one").weights
     signs = 0.5 * np.sign(scores[:, None] - scores[None, :])
     lead = np.where(positive, signs @ (weights * ~positive), -signs @ (weights * positive))
     ranks, squares = rank_sums(scores, positive, weights, 15)

@@ -17,9 +17,10 @@ from tacit.evaluation.asked import asked, layout_of
 from tacit.evaluation.judged import Judged, judged_labels, judged_numbers, kind_of, taken
 from tacit.evaluation.scores import Evaluation, Score
 from tacit.evaluation.summary import Summary, calibrate_summary, check_rows
-from tacit.ledger import Ledger
+from tacit.ledger import Ledger, ledger_of
+from tacit.privacy.theorems import SCORES
 from tacit.training import Prepared, state, train
-from tacit.types import Adjacency
+from tacit.types import ADJACENCIES, Adjacency
 
 _SCORES: dict[str, Callable[[Summary, float], Score]] = {
     "accuracy": ratios.accuracy, "balanced_accuracy": ratios.balanced_accuracy, "recall": ratios.recall,
@@ -28,6 +29,10 @@ _SCORES: dict[str, Callable[[Summary, float], Score]] = {
     "r2": amounts.r2,
 }  # fmt: skip
 ALONE = "the model predicts each row from that row and public facts alone"
+_NO_DELTA = (
+    "Under add-remove neighbours the number of records is private, so delta does not follow from it: give delta=, well "
+    "below one over the number of people you expect, or a ledger."
+)
 
 
 def evaluate(
@@ -65,7 +70,10 @@ def evaluate(
     names = asked(metrics, kind)
     y = _one_column(y)
     check_rows(len(y))
-    given = taken(groups, len(y), rows_per_person)
+    check(adjacency in ADJACENCIES, f"Expected adjacency={adjacency!r} to be one of {ADJACENCIES}.")
+    given = taken(groups, len(y), rows_per_person, adjacency)
+    counted = adjacency == "replace-one"
+    check(counted or delta is not None or ledger_of(ledger) is not None, _NO_DELTA)
     budget, source = budget_of(epsilon, delta, adjacency, given.people, ledger), source_from(random_state)
     words, low, high = (ALONE, *given.words), 0.0, 1.0
     if kind.classes is None:
@@ -76,9 +84,12 @@ def evaluate(
         check(bounds is None, "bounds= is the range of targets that are numbers; this model predicts classes.")
         problem = judged_labels(model, X, y, set(names), given)
     plan = calibrate_summary(layout_of(names, kind, adjacency), budget, words)
-    prepared = state(plan, given.people, budget, method="evaluation", seeded=source.seeded, rows_per_person=given.most)
+    prepared = state(
+        plan, given.people if counted else 0, budget, method="evaluation", seeded=source.seeded,
+        rows_per_person=given.most, protects=SCORES,
+    )  # fmt: skip
     solution = train(prepared, problem, source, _nothing, ledger=ledger)
-    summary = Summary(plan, solution.weights, given.people if adjacency == "replace-one" else None)
+    summary = Summary(plan, solution.weights, given.people if counted else None)
     quantile = float(ndtri(0.5 + 0.5 * level))
     scores = {name: _SCORES[name](summary, quantile) for name in names}
     if "rmse" in scores:
