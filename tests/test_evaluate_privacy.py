@@ -81,14 +81,12 @@ def test_no_person_moves_the_ranks_farther_than_proven(adjacency, rng):
             scores[own], positive[own] = rng.choice([-1, 10], own.sum()), rng.random() < 0.5
         first = groups < n if adjacency == "add-remove" else groups != n - 1
         second = groups <= n if adjacency == "add-remove" else groups != n
-        before, after = (
-            np.array(
-                rank_sums(
-                    scores[kept].astype(float), positive[kept], taken(groups[kept], kept.sum(), 3, adjacency).weights, people
-                )
-            )
-            for kept, people in ((first, n), (second, n + (adjacency == "add-remove")))
-        )
+
+        def moved(kept, people, scores=scores, positive=positive, groups=groups):
+            weights = taken(groups[kept], kept.sum(), 3, adjacency).weights
+            return np.array(rank_sums(scores[kept].astype(float), positive[kept], weights, people))
+
+        before, after = moved(first, n), moved(second, n + (adjacency == "add-remove"))
         farthest = np.maximum(farthest, np.abs(after - before))
     assert (farthest <= np.array(bounds) + ROUNDING).all()
     assert (farthest >= [0.9 * bounds[0] if adjacency == "replace-one" else 0.4, 0.15]).all()

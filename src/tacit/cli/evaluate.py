@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import add_progress_option, check_place, print_table, progress
+from tacit.cli.console import add_progress_option, check_place, epsilon_or_rest, print_table, progress
 from tacit.cli.predict import rows_of
 from tacit.data import tables
 from tacit.evaluation import evaluate
@@ -31,7 +31,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_progress_option(parser)
     parser.add_argument("model", metavar="MODEL.json")
     parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
-    parser.add_argument("--epsilon", type=float, required=True, help="what the scores may cost")
+    parser.add_argument(
+        "--epsilon", type=epsilon_or_rest, required=True,
+        help="what the scores may cost, or 'rest': all that the ledger has left",
+    )  # fmt: skip
     parser.add_argument("--delta", type=float, help="default: the ledger's, else n**-1.5 (none under add-remove)")
     parser.add_argument("--metrics", metavar="A,B", help="names of scores; default: a usual choice")
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")

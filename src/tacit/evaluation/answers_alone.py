@@ -46,7 +46,7 @@ class Answers:
         """What a method of the model says about the rows that count: an array of the shape ``each`` for a row."""
         ask = getattr(self.model, method)
         if self.fixed or type(self.model) in _BY_ROW:
-            return self._whole(ask(self.X), (self.length, *each), dtype)[self.rows]
+            return np.asarray(self._whole(ask(self.X), (self.length, *each), dtype)[self.rows])
         check(_length(self.X) == self.length, _UNEQUAL)
         take, places = _rows(self.X), np.arange(self.length)[self.rows]
         told = time.monotonic()

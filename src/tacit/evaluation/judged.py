@@ -58,10 +58,9 @@ def taken(groups: Any, rows: int, rows_per_person: Any, adjacency: Adjacency) ->
         check(rows_per_person is None, "rows_per_person is about people: name them with groups=, or leave it out.")
         return Taken(slice(None), np.ones(rows), rows, counted)
     people = people_of(groups, rows, rows_per_person)
-    words = (f"of each person at most {people.most:,} rows count, the first ones, together as much as one",)
-    if counted:
-        words = ("the number of people is public", *words)
-    return Taken(people.rows, people.shares, people.count, False, people.most, words)
+    words = f"of each person at most {people.most:,} rows count, the first ones, together as much as one"
+    public = ("the number of people is public",) if counted else ()
+    return Taken(people.rows, people.shares, people.count, False, people.most, (*public, words))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
