@@ -249,6 +249,9 @@ def test_under_add_remove_the_number_of_records_is_told_to_nobody(two, people, t
         return found.guarantee_.to_dict(), repr(found).splitlines()[-1]
 
     assert stated(399, delta=1e-6) == stated(400, delta=1e-6)
+    desk = str(tacit.Guarantee.from_dict(stated(400, delta=1e-6)[0]).statement())
+    assert "of 0" not in desk
+    assert "The number of" not in desk
     assert "public" not in " ".join(stated(400, delta=1e-6)[0]["assumptions"][:3]).replace("public facts", "")
     with pytest.raises(ValueError, match="number of records is private"):
         stated(400)

@@ -20,13 +20,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import estimators
 from tacit.checks import check
 from tacit.data.canonical import thin
+from tacit.estimators import additive, classification, regression
 from tacit.estimators.base import PrivateLinear
 
 _UNEQUAL = "The model does not give one answer for each label in y. Do X and y have as many rows?"
-_BY_ROW = {kind for name in estimators.__all__ if issubclass(kind := getattr(estimators, name), PrivateLinear)}
+_BY_ROW = {
+    kind
+    for module in (additive, classification, regression)
+    for name in module.__all__
+    if issubclass(kind := getattr(module, name), PrivateLinear)
+}
 """Models that compute each row by itself; a class derived from one may do something else."""
 _PATIENCE = 5.0
 """Seconds between two words about how far it is."""
