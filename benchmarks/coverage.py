@@ -84,8 +84,9 @@ def covered(model, population, n, epsilon, tables, rng, names, adjacency="replac
         if people:
             shared["groups"] = np.repeat(np.arange(n), sizes[drawn])
         found = tacit.evaluate(
-            model, X[rows], y[rows], epsilon=epsilon, metrics=names, adjacency=adjacency, random_state=seed, **shared
-        )
+            model, X[rows], y[rows], epsilon=epsilon, delta=n**-1.5, metrics=names, adjacency=adjacency,
+            random_state=seed, **shared,
+        )  # fmt: skip
         for name, score in found.scores.items():
             low, value, high = (np.asarray(part) for part in (score.low, truth[name].value, score.high))
             hits[name].append((low <= value) & (value <= high))

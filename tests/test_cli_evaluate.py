@@ -53,7 +53,7 @@ def run(capsys, line):
 
 def test_scores_of_classes_with_people_and_a_file(folder, capsys):
     line = "evaluate model.json people.csv --epsilon 2 --metrics accuracy,auc --seed 3 --out scores.json"
-    code, out, err = run(capsys, line + " --groups person --rows-per-person 3 --level 0.9")
+    code, out, err = run(capsys, line + " --person person --rows-per-person 3 --level 0.9")
     assert code == 0, err
     assert out.splitlines()[0].split() == ["score", "value", "low", "high"]
     assert [line.split()[0] for line in out.splitlines()[1:3]] == ["accuracy", "auc"]
@@ -62,6 +62,8 @@ def test_scores_of_classes_with_people_and_a_file(folder, capsys):
     data = json.loads(Path("scores.json").read_text())
     assert (data["level"], data["classes"], list(data["scores"])) == (0.9, ["no", "yes"], ["accuracy", "auc"])
     assert Guarantee.from_dict(data["guarantee"]).verify() <= 2.001
+    again = run(capsys, line + " --groups person --rows-per-person 3 --level 0.9")  # its first name
+    assert again[1] == out
 
 
 def test_a_ledger_is_charged(folder, capsys):
@@ -71,11 +73,14 @@ def test_a_ledger_is_charged(folder, capsys):
     code, out, err = run(capsys, f"{line} 0.9")
     assert (code, out) == (2, "")
     assert "Nothing was spent" in err
-    assert [entry.guarantee.method for entry in Ledger("study.sqlite").entries] == ["evaluation"]
+    assert run(capsys, f"{line} rest")[0] == 0
+    assert [entry.guarantee.method for entry in Ledger("study.sqlite").entries] == ["evaluation"] * 2
 
 
 def test_scores_of_numbers(folder, capsys):
-    code, out, err = run(capsys, "evaluate days.json plain.csv --epsilon 1 --target days --adjacency add-remove")
+    code, out, err = run(
+        capsys, "evaluate days.json plain.csv --epsilon 1 --target days --adjacency add-remove --delta 1e-5"
+    )
     assert code == 0, err
     assert [line.split()[0] for line in out.splitlines()[1:3]] == ["rmse", "r2"]
     assert "clipped to [0, 40]" in " ".join(out.split())
@@ -90,7 +95,7 @@ def test_scores_of_numbers(folder, capsys):
         ("evaluate model.json people.csv --epsilon 1 --level 1.5", "level=1.5"),
         ("evaluate model.json people.csv --epsilon 0", "epsilon=0"),
         ("evaluate model.json people.csv --epsilon 1 --rows-per-person 3", "groups="),
-        ("evaluate model.json people.csv --epsilon 1 --groups nobody --rows-per-person 3", "no columns ['nobody']"),
+        ("evaluate model.json people.csv --epsilon 1 --person nobody --rows-per-person 3", "no columns ['nobody']"),
         ("evaluate model.json people.csv --epsilon 1 --out nowhere/scores.json", "does not exist"),
     ],
 )

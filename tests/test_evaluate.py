@@ -1,5 +1,6 @@
 """Scores of a model on private records: without noise they are scikit-learn's, with noise they have a price."""
 
+import dataclasses
 import json
 import math
 import re
@@ -117,7 +118,7 @@ def test_asking_for_less_is_more_precise(two):
     assert width(["accuracy"]) < width(["accuracy", "recall"]) < width(LABELS)
 
 
-def test_few_positives_and_much_noise_give_the_whole_range_and_no_nan(rng):
+def test_few_positives_and_much_noise_give_the_whole_range_and_no_value(rng):
     X = rng.normal(size=(200, 2))
     y = np.zeros(200, dtype=int)
     model = Plain().fit(X, X[:, 0] > 0)
@@ -125,11 +126,14 @@ def test_few_positives_and_much_noise_give_the_whole_range_and_no_nan(rng):
     for seed in range(20):
         found = tacit.evaluate(model, X, y, epsilon=0.05, metrics=LABELS, random_state=seed)
         for name, score in found.scores.items():
-            ends = np.array([np.ravel(part) for part in (score.low, score.value, score.high)])
-            assert np.isfinite(ends).all()
-            assert (np.diff(ends, axis=0) >= 0).all(), name
-            assert ends.min() >= 0
-            assert ends.max() <= (WORST if name == "log_loss" else 1)
+            low, value, high = (np.ravel(part) for part in (score.low, score.value, score.high))
+            most = WORST if name == "log_loss" else 1
+            assert (low >= 0).all()
+            assert (low <= high).all()
+            assert (high <= most).all()
+            known = ~np.isnan(value)
+            assert ((low <= value) & (value <= high))[known].all(), name
+            assert ((low > 0) | (high < most))[known].all(), name  # nothing is said where nothing is known
     widths = [
         found.scores["recall"].high - found.scores["recall"].low,
         found.scores["auc"].high - found.scores["auc"].low,
@@ -143,7 +147,21 @@ def test_a_target_without_variance_leaves_r2_open(rng):
         model, rng.normal(size=(50, 1)), np.full(50, 0.25), epsilon=0.1, bounds=(0, 1), random_state=3
     )
     assert found.scores["r2"].low == -math.inf
-    assert found.to_dict()["scores"]["r2"]["low"] is None
+    assert math.isnan(found.scores["r2"].value)
+    assert found.to_dict()["scores"]["r2"] == {"value": None, "low": None, "high": found.scores["r2"].high}
+    assert found.rows()[1][1:3] == ("unknown", "-inf")
+
+
+def test_an_error_that_noise_made_negative_has_no_value(numbers):
+    model, X, y = numbers
+    seen = set()
+    for seed in range(30):
+        score = tacit.evaluate(model, X, y, epsilon=0.1, bounds=(-9, 9), metrics=["rmse"], random_state=seed).scores
+        low, value, high = (getattr(score["rmse"], name) for name in ("low", "value", "high"))
+        assert low < high
+        assert math.isnan(value) or low <= value > 0
+        seen.add(math.isnan(value))
+    assert seen == {True, False}
 
 
 def test_tacit_models_bring_their_range_and_their_scores(rng):
@@ -217,6 +235,52 @@ def test_the_result_reads_as_a_table_and_as_json(two):
     assert np.shape(data["scores"]["confusion"]["low"]) == (2, 2)
     again = tacit.evaluate(model, X, y, epsilon=1.0, metrics=LABELS, random_state=0)
     assert again.to_dict() == found.to_dict()
+
+
+@pytest.mark.parametrize("people", [None, 3])
+def test_under_add_remove_the_number_of_records_is_told_to_nobody(two, people, tmp_path):
+    model, X, y = two
+
+    def stated(n, **settings):
+        own = {} if people is None else {"groups": np.arange(n), "rows_per_person": people}
+        found = tacit.evaluate(
+            model, X[:n], y[:n], epsilon=1.0, metrics=LABELS, adjacency="add-remove", random_state=0, **own, **settings
+        )
+        return found.guarantee_.to_dict(), repr(found).splitlines()[-1]
+
+    assert stated(399, delta=1e-6) == stated(400, delta=1e-6)
+    desk = str(tacit.Guarantee.from_dict(stated(400, delta=1e-6)[0]).statement())
+    assert "of 0" not in desk
+    assert "The number of" not in desk
+    assert "public" not in " ".join(stated(400, delta=1e-6)[0]["assumptions"][:3]).replace("public facts", "")
+    with pytest.raises(ValueError, match="number of records is private"):
+        stated(400)
+    if people is None:
+        ledger = tacit.Ledger(tmp_path / "study.sqlite", epsilon=2.0, delta=1e-6, adjacency="add-remove")
+        assert stated(400, ledger=ledger)[0]["delta"] == 1e-6
+
+
+def test_a_handful_of_records_gives_the_curator_a_note(two):
+    model, X, y = two
+    with pytest.warns(tacit.CuratorNote, match="scores of 19 records"):
+        tacit.evaluate(model, X[:19], y[:19], epsilon=1.0, metrics="accuracy")
+
+
+def test_the_guarantee_is_that_of_scores_and_of_no_model(two, tmp_path):
+    model, X, y = two
+    scores = tacit.evaluate(model, X, y, epsilon=1.0, delta=1e-6).guarantee_
+    assert scores.protects == "the released scores of a model"
+    assert "released model" not in str(scores)
+    scores.verify()
+    with pytest.raises(PrivacyError, match="nothing else"):
+        dataclasses.replace(scores, protects="the released model").verify()
+    table = tacit.statistics.mean(y, (0, 1), epsilon=1.0, delta=1e-6).guarantee
+    fitted = LogisticRegression(1.0, delta=1e-6, classes=[0, 1]).fit(X, y)
+    for other in (scores, table):
+        fitted.guarantee_ = other
+        tacit.save(fitted, tmp_path / "model.json")
+        with pytest.raises(PrivacyError, match="not that of a model"):
+            tacit.load(tmp_path / "model.json")
 
 
 REFUSED = [

@@ -34,7 +34,7 @@ def record(kind, rng, rows=1):
 def sums(kind, layout, people):
     rows = np.concatenate(people)
     groups = np.repeat(np.arange(len(people)), [len(person) for person in people])
-    given = taken(groups, len(rows), 6)
+    given = taken(groups, len(rows), 6, "replace-one")
     rows = rows[given.rows]
     if kind.classes is None:
         problem = JudgedNumbers(given.weights, given.people, rows[:, 0], rows[:, 1])
@@ -81,14 +81,12 @@ def test_no_person_moves_the_ranks_farther_than_proven(adjacency, rng):
             scores[own], positive[own] = rng.choice([-1, 10], own.sum()), rng.random() < 0.5
         first = groups < n if adjacency == "add-remove" else groups != n - 1
         second = groups <= n if adjacency == "add-remove" else groups != n
-        before, after = (
-            np.array(
-                rank_sums(
-                    scores[kept].astype(float), positive[kept], taken(groups[kept], kept.sum(), 3).weights, people
-                )
-            )
-            for kept, people in ((first, n), (second, n + (adjacency == "add-remove")))
-        )
+
+        def moved(kept, people, scores=scores, positive=positive, groups=groups):
+            weights = taken(groups[kept], kept.sum(), 3, adjacency).weights
+            return np.array(rank_sums(scores[kept].astype(float), positive[kept], weights, people))
+
+        before, after = moved(first, n), moved(second, n + (adjacency == "add-remove"))
         farthest = np.maximum(farthest, np.abs(after - before))
     assert (farthest <= np.array(bounds) + ROUNDING).all()
     assert (farthest >= [0.9 * bounds[0] if adjacency == "replace-one" else 0.4, 0.15]).all()
@@ -96,7 +94,7 @@ def test_no_person_moves_the_ranks_farther_than_proven(adjacency, rng):
 
 def test_the_rank_sums_are_those_of_all_pairs(rng):
     scores, positive = rng.integers(6, size=40).astype(float), rng.random(40) < 0.4
-    weights = taken(rng.integers(15, size=40), 40, 40).weights
+    weights = taken(rng.integers(15, size=40), 40, 40, "replace-one").weights
     signs = 0.5 * np.sign(scores[:, None] - scores[None, :])
     lead = np.where(positive, signs @ (weights * ~positive), -signs @ (weights * positive))
     ranks, squares = rank_sums(scores, positive, weights, 15)

@@ -97,8 +97,10 @@ def every_guarantee():
     alone = [guarantee for case in cases for guarantee in stated(*case, first.get(case[0], Logistic()))]
     later = [guarantee for case in cases for guarantee in stated(*case, first.get(case[0], Logistic()), COUNTS.events)]
     counts = [state(COUNTS, 300, Budget(1.0, 1e-5, way), method="counts", seeded=True).guarantee for way in ADJACENCIES]
+    (whole,) = THEOREMS["evaluation"].protects
     scores = [
-        state(SCORES, 300, Budget(1.0, 1e-5, way), method="evaluation", seeded=True).guarantee for way in ADJACENCIES
+        state(SCORES, 300, Budget(1.0, 1e-5, way), method="evaluation", seeded=True, protects=whole).guarantee
+        for way in ADJACENCIES
     ]
     trial = (*stated("gradient", "replace-one", "proven", Logistic())[0].events, Gaussian(Sensitivity(1.0, 1.0), 9.0))
     event = Selection(candidates=(trial,), stop=0.5)

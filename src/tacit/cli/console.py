@@ -28,6 +28,11 @@ def add_progress_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--progress", action="store_true", help="say what is under way even when not on a terminal")
 
 
+def epsilon_or_rest(text: str) -> float | str:
+    """A number, or 'rest': all that the ledger has left."""
+    return text if text == "rest" else float(text)
+
+
 @contextmanager
 def progress(asked: bool = False) -> Iterator[Say]:
     """Says what is under way, on stderr: with a bar on a terminal, in lines where asked for, otherwise not at all."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import add_progress_option, check_place, print_table, progress
+from tacit.cli.console import add_progress_option, check_place, epsilon_or_rest, print_table, progress
 from tacit.cli.predict import rows_of
 from tacit.data import tables
 from tacit.evaluation import evaluate
@@ -31,8 +31,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_progress_option(parser)
     parser.add_argument("model", metavar="MODEL.json")
     parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
-    parser.add_argument("--epsilon", type=float, required=True, help="what the scores may cost")
-    parser.add_argument("--delta", type=float, help="default: n**-1.5, or the ledger's")
+    parser.add_argument(
+        "--epsilon", type=epsilon_or_rest, required=True,
+        help="what the scores may cost, or 'rest': all that the ledger has left",
+    )  # fmt: skip
+    parser.add_argument("--delta", type=float, help="default: the ledger's, else n**-1.5 (none under add-remove)")
     parser.add_argument("--metrics", metavar="A,B", help="names of scores; default: a usual choice")
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")
     parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
@@ -42,10 +45,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target-bounds", type=float, nargs=2, metavar=("LOWER", "UPPER"), help="the range of the target, declared"
     )
-    parser.add_argument(
-        "--groups", metavar="COLUMN", help="names the person of each row: all rows of one are protected"
-    )
-    parser.add_argument("--rows-per-person", type=int, help="with --groups: the most rows of one that count, declared")
+    parser.add_argument("--person", metavar="COLUMN", help="names the person of each row: the unit of privacy is then")
+    parser.add_argument("--groups", dest="person", help=argparse.SUPPRESS)  # what it was called at first
+    parser.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
     parser.add_argument("--ledger", metavar="LEDGER", help="charge this ledger")
     parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
     parser.add_argument("--out", metavar="SCORES.json", help="also write the scores and their guarantee")
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         print(_SEEDED, file=sys.stderr)
     with progress(options.progress) as say:
         say(f"Reading {options.data}")
-        beside = [name] if options.groups is None else [name, options.groups]
+        beside = [name] if options.person is None else [name, options.person]
         table, rows = rows_of(options.data, model, schema, beside)
         absent = [column for column in beside if column not in table]
         check(not absent, f"The table has no columns {absent}.")
@@ -71,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
             model, rows, _truth(model, schema, name, table), epsilon=options.epsilon, delta=options.delta,
             metrics=None if options.metrics is None else [part.strip() for part in options.metrics.split(",")],
             level=options.level, adjacency=options.adjacency, bounds=options.target_bounds,
-            groups=None if options.groups is None else list(table[options.groups]),
+            groups=None if options.person is None else list(table[options.person]),
             rows_per_person=options.rows_per_person, ledger=options.ledger, random_state=options.seed,
         )  # fmt: skip
     print_table(("score", "value", "low", "high"), found.rows(), numbers=True)

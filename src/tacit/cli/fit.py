@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import add_progress_option, check_place, progress, warn_unreadable
+from tacit.cli.console import add_progress_option, check_place, epsilon_or_rest, progress, warn_unreadable
 from tacit.cli.tasks import (
     PRECONDITIONS,
     TASKS,
@@ -37,17 +37,16 @@ _SEEDED = (
 )
 
 
-def _epsilon(text: str) -> float | str:
-    return text if text == "rest" else float(text)
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = _NO_SCORE
     add_progress_option(parser)
     parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
     parser.add_argument(
-        "--epsilon", type=_epsilon, required=True, help="the privacy budget, or 'rest': all that the ledger has left"
+        "--epsilon",
+        type=epsilon_or_rest,
+        required=True,
+        help="the privacy budget, or 'rest': all that the ledger has left",
     )
     parser.add_argument("--out", required=True, metavar="MODEL.json")
     parser.add_argument(

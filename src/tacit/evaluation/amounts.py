@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from tacit.types import Array
 def mean(summary: Summary, name: str, quantile: float) -> Score:
     """The mean of numbers t in [0, 1], from the sums of ``t - 1/2`` and of its square.
 
-    Their variance is never above theta (1 - theta) where theta is their mean.
+    Their variance is never above theta (1 - theta) where theta is their mean. Losses are not negative, and next to
+    never nothing: where noise leaves no positive sum, the value is unknown.
     """
     total, squares, count = summary.amount(name), summary.amount(f"{name}_squared"), summary.count
     number = count.value
@@ -32,7 +34,9 @@ def mean(summary: Summary, name: str, quantile: float) -> Score:
         doubt = squares.deviation**2 + (2 * theta - 1) ** 2 * total.deviation**2
         return unsure(noise + np.clip(number * spread, 0.0, most), np.minimum(doubt, most**2 / 4), quantile)
 
-    return ratio(total.value + 0.5 * number, number, gap, variance, quantile)
+    above = total.value + 0.5 * number
+    found = ratio(above, number, gap, variance, quantile)
+    return found if above > 0 or total.deviation == 0 else replace(found, value=math.nan)
 
 
 def log_loss(summary: Summary, quantile: float) -> Score:
@@ -50,7 +54,8 @@ def r2(summary: Summary, quantile: float) -> Score:
     """One less the mean squared error over the variance of the target.
 
     With ``u = 1 / (1 + variance/error)`` in [0, 1] the gap is ``u sum (y - m)^2 - (1 - u) sum e^2``, linear in both
-    sums; R^2 is ``1 - u/(1 - u)``, and minus infinity where the target's variance may be nothing.
+    sums; R^2 is ``1 - u/(1 - u)``, and minus infinity where the target's variance may be nothing. The value is unknown
+    there, and where noise leaves no positive sum of squared errors.
     """
     count, y, second = summary.count, summary.amount("y"), summary.amount("y2")
     number, error = count.value, summary.amount("error")
@@ -73,7 +78,9 @@ def r2(summary: Summary, quantile: float) -> Score:
     above, below = max(errors, 0.0), max(squares, 0.0)
     point = above / (above + below) if above + below > 0 else 0.5
     low, high = interval(gap, variance, quantile, point, (0.0, 1.0))
-    return Score(*(_of_part(part) for part in (min(max(point, low), high), high, low)))
+    known = high < 1 and (errors > 0 or error.deviation == 0)
+    value = _of_part(min(max(point, low), high)) if known else math.nan
+    return Score(value, _of_part(high), _of_part(low))
 
 
 def _central(summary: Summary, number: float, middle: float, errors: float) -> tuple[float, float, float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtri
 
 from tacit.checks import check, check_range, check_real
 from tacit.data.canonical import column
+from tacit.data.curator import FEW, note
 from tacit.estimators.base import budget_of, source_from
 from tacit.estimators.regression import PrivateRegressor
 from tacit.evaluation import amounts, ratios
@@ -17,9 +18,10 @@ from tacit.evaluation.asked import asked, layout_of
 from tacit.evaluation.judged import Judged, judged_labels, judged_numbers, kind_of, taken
 from tacit.evaluation.scores import Evaluation, Score
 from tacit.evaluation.summary import Summary, calibrate_summary, check_rows
-from tacit.ledger import Ledger
+from tacit.ledger import Ledger, ledger_of
+from tacit.privacy.theorems import SCORES
 from tacit.training import Prepared, state, train
-from tacit.types import Adjacency
+from tacit.types import ADJACENCIES, Adjacency
 
 _SCORES: dict[str, Callable[[Summary, float], Score]] = {
     "accuracy": ratios.accuracy, "balanced_accuracy": ratios.balanced_accuracy, "recall": ratios.recall,
@@ -28,6 +30,11 @@ _SCORES: dict[str, Callable[[Summary, float], Score]] = {
     "r2": amounts.r2,
 }  # fmt: skip
 ALONE = "the model predicts each row from that row and public facts alone"
+_HANDFUL = "scores of {records} records: with fewer than {few} they are noise, or protect hardly anyone."
+_NO_DELTA = (
+    "Under add-remove neighbours the number of records is private, so delta does not follow from it: give delta=, well "
+    "below one over the number of people you expect, or a ledger."
+)
 
 
 def evaluate(
@@ -35,7 +42,7 @@ def evaluate(
     X: Any,
     y: Any,
     *,
-    epsilon: float,
+    epsilon: float | Literal["rest"],
     delta: float | None = None,
     metrics: Any = None,
     level: float = 0.95,
@@ -55,17 +62,22 @@ def evaluate(
     on. ``bounds``: the declared range of targets that are numbers; None: the one that a model of Tacit was made with.
     ``groups``, ``rows_per_person``: whose row each row is, and the most that count; scores are then means over people.
     ``epsilon``, ``delta``, ``adjacency``, ``ledger`` and ``random_state`` as for estimators; records that a model was
-    trained on too are charged twice: both releases add up.
+    trained on too are charged twice: both releases add up. Under 'add-remove' the number of records is private: give
+    ``delta``, or a ledger. There, and with ``groups``, a model that is not one of Tacit's linear or additive ones is
+    asked about one row at a time.
 
     Edges: everything that can be wrong is refused before anything is spent. Where a denominator is lost in noise the
-    interval is the whole range.
+    interval is the whole range, and the value NaN: unknown.
     """
     check(0 < check_real("level", level) < 1, f"Expected level={level} to be between 0 and 1, as in 0.95.")
     kind = kind_of(model)
     names = asked(metrics, kind)
     y = _one_column(y)
     check_rows(len(y))
-    given = taken(groups, len(y), rows_per_person)
+    check(adjacency in ADJACENCIES, f"Expected adjacency={adjacency!r} to be one of {ADJACENCIES}.")
+    given = taken(groups, len(y), rows_per_person, adjacency)
+    counted = adjacency == "replace-one"
+    check(counted or delta is not None or ledger_of(ledger) is not None, _NO_DELTA)
     budget, source = budget_of(epsilon, delta, adjacency, given.people, ledger), source_from(random_state)
     words, low, high = (ALONE, *given.words), 0.0, 1.0
     if kind.classes is None:
@@ -76,9 +88,14 @@ def evaluate(
         check(bounds is None, "bounds= is the range of targets that are numbers; this model predicts classes.")
         problem = judged_labels(model, X, y, set(names), given)
     plan = calibrate_summary(layout_of(names, kind, adjacency), budget, words)
-    prepared = state(plan, given.people, budget, method="evaluation", seeded=source.seeded, rows_per_person=given.most)
+    prepared = state(
+        plan, given.people if counted else 0, budget, method="evaluation", seeded=source.seeded,
+        rows_per_person=given.most, protects=SCORES,
+    )  # fmt: skip
     solution = train(prepared, problem, source, _nothing, ledger=ledger)
-    summary = Summary(plan, solution.weights, given.people if adjacency == "replace-one" else None)
+    if given.people < FEW:
+        note(_HANDFUL.format(records=given.people, few=FEW))
+    summary = Summary(plan, solution.weights, given.people if counted else None)
     quantile = float(ndtri(0.5 + 0.5 * level))
     scores = {name: _SCORES[name](summary, quantile) for name in names}
     if "rmse" in scores:

@@ -13,10 +13,11 @@ from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.data.people import people_of
 from tacit.estimators.regression import target_numbers
+from tacit.evaluation.answers_alone import Answers
 from tacit.evaluation.asked import TENTHS, Kind
 from tacit.evaluation.ranking import rank_sums
 from tacit.evaluation.summary import Layout
-from tacit.types import Array
+from tacit.types import Adjacency, Array
 
 WORST = -math.log(0.01)
 """The largest log loss that counts: that of a probability of one percent."""
@@ -37,23 +38,29 @@ def kind_of(model: Any) -> Kind:
 
 
 class Taken(NamedTuple):
-    """Which rows of a table count, the weight of each, how many people they are of, the most rows of one, in words."""
+    """Which rows of a table count, the weight of each, how many people they are of, the most rows of one, in words.
+
+    ``fixed``: in all neighbouring tables every row has the place that it has here.
+    """
 
     rows: Any
     weights: Array
     people: int
+    fixed: bool
     most: int | None = None
     words: tuple[str, ...] = ()
 
 
-def taken(groups: Any, rows: int, rows_per_person: Any) -> Taken:
+def taken(groups: Any, rows: int, rows_per_person: Any, adjacency: Adjacency) -> Taken:
     """Every row for itself, or people: the rows of one weigh the same, and at most one together."""
+    counted = adjacency == "replace-one"
     if groups is None:
         check(rows_per_person is None, "rows_per_person is about people: name them with groups=, or leave it out.")
-        return Taken(slice(None), np.ones(rows), rows)
+        return Taken(slice(None), np.ones(rows), rows, counted)
     people = people_of(groups, rows, rows_per_person)
     words = f"of each person at most {people.most:,} rows count, the first ones, together as much as one"
-    return Taken(people.rows, people.shares, people.count, people.most, ("the number of people is public", words))
+    public = ("the number of people is public",) if counted else ()
+    return Taken(people.rows, people.shares, people.count, False, people.most, (*public, words))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,41 +168,29 @@ def codes_of(labels: Any, classes: Any, sentence: str = _UNKNOWN) -> NDArray[np.
 
 
 def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Taken) -> JudgedLabels:
-    """Ask the model about all rows; keep those that count."""
-    truth = codes_of(y, model.classes_)
-    said = _said(model.predict(X), (len(y),), None)
+    """Ask the model about the rows that count."""
+    classes = len(model.classes_)
+    truth, answers = codes_of(y, model.classes_)[given.rows], Answers(model, X, len(y), given.rows, given.fixed)
+    said = answers.of("predict")
     predicted = codes_of(said, model.classes_, "The model predicts a label that is not among its classes_.")
     chances = scores = None
     ranks = "auc" in wanted
     if wanted & {"log_loss", "calibration"} or (ranks and not hasattr(model, "decision_function")):
-        chances = _said(model.predict_proba(X), (len(y), len(model.classes_)), np.float64)[given.rows]
+        chances = answers.of("predict_proba", (classes,), np.float64)
     if ranks:
-        raw = (
-            chances[:, 1]
-            if chances is not None
-            else _said(model.decision_function(X), (len(y),), np.float64)[given.rows]
-        )
+        raw = chances[:, 1] if chances is not None else answers.of("decision_function", (), np.float64)
         scores = np.where(np.isnan(raw), -np.inf, raw)
-    return JudgedLabels(
-        given.weights, given.people, truth[given.rows], predicted[given.rows], len(model.classes_), scores, chances
-    )
+    return JudgedLabels(given.weights, given.people, truth, predicted, classes, scores, chances)
 
 
 def judged_numbers(model: Any, X: Any, y: Any, bounds: tuple[float, float], given: Taken) -> JudgedNumbers:
-    """Ask the model about all rows; keep those that count. Targets and predictions are cut to the range."""
+    """Ask the model about the rows that count. Targets and predictions are cut to the range."""
     low, high = bounds
     middle, width = 0.5 * low + 0.5 * high, high - low
 
     def scaled(values: Array) -> Array:
         return np.clip((np.clip(values, low, high) - middle) / width, -0.5, 0.5)
 
-    said = _said(model.predict(X), (len(y),), np.float64)
-    said = np.where(np.isnan(said), middle, said)
-    return JudgedNumbers(given.weights, given.people, scaled(target_numbers(y))[given.rows], scaled(said)[given.rows])
-
-
-def _said(answers: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """What the model says, if it is one answer for each row of y."""
-    found = np.asarray(answers, dtype=dtype)
-    check(found.shape == shape, "The model does not give one answer for each label in y. Do X and y have as many rows?")
-    return found
+    truth = scaled(target_numbers(y))[given.rows]
+    said = Answers(model, X, len(y), given.rows, given.fixed).of("predict", (), np.float64)
+    return JudgedNumbers(given.weights, given.people, truth, scaled(np.where(np.isnan(said), middle, said)))

@@ -40,11 +40,11 @@ def share(cells: Cells, hits: Any, misses: Any, quantile: float) -> Score:
 
 
 def ratio(above: float, below: float, gap: Any, variance: Any, quantile: float) -> Score:
-    """A score in [0, 1]; where the denominator is lost in noise it is the middle of its interval."""
-    known = below > 0
-    point = min(max(above / below, 0.0), 1.0) if known else 0.5
+    """A score in [0, 1]; unknown where the denominator is lost in noise, or the interval is the whole range."""
+    point = min(max(above / below, 0.0), 1.0) if below > 0 else 0.5
     low, high = interval(gap, variance, quantile, point, _UNIT)
-    return Score(min(max(point, low), high) if known else 0.5 * (low + high), low, high)
+    known = below > 0 and (low > 0 or high < 1)
+    return Score(min(max(point, low), high) if known else math.nan, low, high)
 
 
 def accuracy(summary: Summary, quantile: float) -> Score:
@@ -69,13 +69,13 @@ def balanced_accuracy(summary: Summary, quantile: float) -> Score:
 
     The distances from the estimates to the ends add up as independent errors do: the method of variance estimates
     recovery (Zou & Donner 2008). They are independent: no record is in two classes, and counts keep their own noise. A
-    recall of which nothing is known may be 0 or 1.
+    recall of which nothing is known may be 0 or 1, and then so is the mean's value unknown.
     """
     cells = summary.cells("recalls" if summary.has("recalls") else "confusion", apart=True)
     rows, met = _by_class(summary, len(cells.counts))
     parts = [share(cells, [row[k]], np.delete(row, k), quantile) for row, k in zip(rows, met, strict=True)]
     value, low, high = (np.array([getattr(part, name) for part in parts]) for name in ("value", "low", "high"))
-    lost = (low <= 0) & (high >= 1)
+    lost = np.isnan(value)
     known = float(value[~lost].sum())
     down, up = (float(np.linalg.norm((end - value)[~lost])) for end in (low, high))
     least, most = (known - down) / len(rows), (known + up + lost.sum()) / len(rows)

@@ -15,7 +15,10 @@ from tacit.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """A score and the ends of its interval: numbers, or for a confusion matrix and a calibration curve arrays."""
+    """A score and the ends of its interval: numbers, or for a confusion matrix and a calibration curve arrays.
+
+    A value of NaN is unknown: all that noise left of it is the interval.
+    """
 
     value: float | Array
     low: float | Array
@@ -32,7 +35,7 @@ class Score:
         return Score(self.value * unit, self.low * unit, self.high * unit)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; an end that is infinite is None."""
+        """Plain data; an end that is infinite, and a value that is unknown, is None."""
         return {name: _plain(getattr(self, name)) for name in ("value", "low", "high")}
 
 
@@ -61,7 +64,10 @@ class Evaluation:
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Name, value and both ends as text: one line a number."""
-        return [(name, f"{value:.4g}", f"{low:.4g}", f"{high:.4g}") for name, value, low, high in self._lines()]
+        return [
+            (name, "unknown" if math.isnan(value) else f"{value:.4g}", f"{low:.4g}", f"{high:.4g}")
+            for name, value, low, high in self._lines()
+        ]
 
     def _lines(self) -> Iterator[tuple[str, float, float, float]]:
         for name, score in self.scores.items():
@@ -83,8 +89,9 @@ class Evaluation:
             for name, *rest in rows
         ]
         made = self.guarantee_
-        unit = "people" if made.unit == "person" else "records"
-        price = f"epsilon={made.epsilon:g}, delta={made.delta:.3g}, {made.adjacency}, {made.records:,} {unit}"
+        price = f"epsilon={made.epsilon:g}, delta={made.delta:.3g}, {made.adjacency}"
+        if made.records:
+            price += f", {made.records:,} {'people' if made.unit == 'person' else 'records'}"
         return "\n".join([*lines, f"intervals at level {self.level:g}: sampling and noise; {price}"])
 
 

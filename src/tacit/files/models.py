@@ -23,7 +23,7 @@ from tacit.estimators.terms import parts_of
 from tacit.linear.uncertainty import Uncertainty
 from tacit.privacy.events import is_amount, is_probability
 from tacit.privacy.guarantee import Guarantee, checksum
-from tacit.privacy.theorems import COUNTED, OWNER, RECORD, after_counts
+from tacit.privacy.theorems import COUNTED, MODEL, OWNER, RECORD, after_counts
 from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
 from tacit.schema import Schema
 
@@ -282,7 +282,8 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
         parameters.get("class_weight") != "balanced" or guarantee.theorem in COUNTING or not guarantee.events,
         "Its classes were weighted by counts, and its guarantee does not price them.",
     )
-    need(guarantee.method != "counts", "Its guarantee is that of counts alone, and not that of a model.")
+    own = guarantee.protects == MODEL and guarantee.method != "counts"
+    need(own, "Its guarantee is that of counts, statistics or scores, and not that of a model.")
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
     if isinstance(pairs, list):

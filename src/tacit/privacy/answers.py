@@ -133,15 +133,13 @@ def answers(promise: Promise, sound: bool) -> tuple[Answer, ...]:
 
 
 def unit(records: int, rows_per_person: int | None, protects: str) -> str:
-    """Whom a promise of so many protects."""
+    """Whom a promise of so many protects; 0: their number is not told."""
     if protects == RECORD:
         return "One record, as it leaves its owner, and nobody else."
+    many = f" of {records:,}" if records else ""
     if rows_per_person is None:
-        return f"One row of a table of {records:,}. Somebody with several rows has less protection: that of a group."
-    return (
-        f"One person of {records:,}, with all of their rows at once: at most {rows_per_person:,} of each person were "
-        "used."
-    )
+        return f"One row of a table{many}. Somebody with several rows has less protection: that of a group."
+    return f"One person{many}, with all of their rows at once: at most {rows_per_person:,} of each person were used."
 
 
 def neighbours(adjacency: Adjacency, rows_per_person: int | None) -> str:
@@ -215,8 +213,9 @@ def unprotected(promise: Promise) -> tuple[str, ...]:
         return ("That the record was submitted, and the public numbers of the protocol.",)
     counted = "rows" if promise.rows_per_person is None else "people"
     hidden = "" if promise.rows_per_person is None else " How many rows each of them has is protected."
+    number = f"The number of {counted}, {promise.records:,}, under both kinds of neighbours.{hidden}"
     return (
-        f"The number of {counted}, {promise.records:,}, under both kinds of neighbours.{hidden}",
+        *((number,) if promise.records else ()),
         "Whatever is listed as assumed, declared or public below, such as bounds, and the set of labels.",
         "What is true of people in general, also of those who are not in the table.",
     )

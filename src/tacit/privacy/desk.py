@@ -70,7 +70,7 @@ class Statement:
             "seeded": guarantee.seeded,
         }  # fmt: skip
         registry = deployment(
-            said, epsilon=guarantee.epsilon, delta=guarantee.delta, records=guarantee.records,
+            said, epsilon=guarantee.epsilon, delta=guarantee.delta, records=guarantee.records or None,
             person=guarantee.rows_per_person is not None, releases=1, model=_model(guarantee),
         )  # fmt: skip
         return cls(

@@ -10,6 +10,7 @@ from tacit.types import ADJACENCIES, Adjacency, Status
 MODEL = "the released model"
 RECORD = "one record, as it leaves its owner"
 TABLE = "the released statistics"
+SCORES = "the released scores of a model"
 OWNER = (
     "TRUST FOR ONE RECORD: its owner drew fresh noise, told it to nobody and submitted once; nobody else is trusted, "
     "neither the database nor the other contributors"

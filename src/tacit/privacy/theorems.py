@@ -24,10 +24,10 @@ from tacit.privacy.events import (
     Sphere,
     SubsetGaussian,
 )
-from tacit.privacy.statements import MODEL, OWNER, RECORD, TABLE, Release, Theorem
+from tacit.privacy.statements import MODEL, OWNER, RECORD, SCORES, TABLE, Release, Theorem
 from tacit.types import Adjacency
 
-__all__ = ["COUNTED", "MODEL", "OWNER", "PEOPLE", "RECORD", "TABLE", "THEOREMS", "after_counts"]
+__all__ = ["COUNTED", "MODEL", "OWNER", "PEOPLE", "RECORD", "SCORES", "TABLE", "THEOREMS", "after_counts"]
 
 COUNTED = ("objective", "statistics", "gradient", "adaptive", "newton", "whitened", "sampled-gradient")
 """Theorems that also hold, by adaptive composition, for what is trained after counts were released."""
@@ -239,6 +239,7 @@ THEOREMS: dict[str, Theorem] = {
         "evaluation",
         ((ONCE,),),
         ("evaluation",),
+        protects=(SCORES,),
     ),
     "sums": Theorem(
         "Each record adds numbers to each part whose sizes are at most one together; all parts of a stage, each times "
