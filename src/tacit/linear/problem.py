@@ -18,7 +18,7 @@ from scipy import sparse
 
 from tacit.checks import check
 from tacit.data.canonical import column, dense, thin
-from tacit.data.rows import Design
+from tacit.data.rows import Design, times_alone
 from tacit.data.shares import Shares
 from tacit.linear.person_clip import gather_people
 from tacit.types import Array, Facts, Loss
@@ -184,16 +184,7 @@ class Records:
         decision about one record hangs on its prediction, a neighbour's presence must not move it by an ulp.
         """
         columns = block.shape[1]
-        if sparse.issparse(self.design.matrix):  # the sparse product walks along one row at a time
-            z = np.asarray(block @ weights[:columns], dtype=np.float64)
-        else:
-            z = np.zeros((len(block), weights.shape[1]))
-            starts = np.arange(0, block.size, columns) if columns else np.zeros(0, dtype=np.intp)
-            terms = np.empty(block.shape)
-            for place in range(weights.shape[1] if len(starts) else 0):
-                # Each row is a segment that is added up by itself: no product, and no loop over several rows.
-                np.multiply(block, weights[:columns, place], out=terms)
-                z[:, place] = np.add.reduceat(terms.ravel(), starts)
+        z = times_alone(block, weights[:columns])
         z *= self.design.scales[rows, None]
         if self.design.intercept:
             z += self.design.intercept * weights[columns]
