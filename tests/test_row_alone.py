@@ -23,7 +23,7 @@ def test_scores_of_a_row_do_not_depend_on_the_others(width, outputs, container, 
     assert np.allclose(whole, np.minimum(1, 1 / np.linalg.norm(X, axis=1))[:, None] * X @ weights, atol=1e-5)
 
 
-@pytest.mark.parametrize("width", (2, 20, 60))
+@pytest.mark.parametrize("width", [2, 20, 60])
 def test_rows_at_the_border_all_get_one_label(width, rng):
     """403 equal rows whose score is within an ulp of 0: a product would part the last ones from the first."""
     X = np.tile(rng.normal(size=width) / width, (403, 1))

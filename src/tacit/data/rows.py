@@ -79,38 +79,34 @@ class Design:
         return block.astype(np.float64, copy=False)
 
     def times(self, weights: Array) -> Array:
-        """Clipped rows times weights, without the intercept; each row's result is that of the row alone.
-
-        A matrix product may add up a row's terms in an order that depends on the row's place in the table. Predictions
-        are counted in private scores: there, a neighbour's presence must not move other people's by an ulp.
-        """
+        """Clipped rows times weights, without the intercept; each row's by itself, as in :func:`row_products`."""
         records, features = self.matrix.shape
         step = max(64, 2 * _BLOCK // max(1, features))
-        scores = np.empty((records, *weights.shape[1:]))
+        columns = weights.reshape(features, math.prod(weights.shape[1:]))
+        scores = np.empty((records, columns.shape[1]))
         for start in range(0, records, step):
             rows = slice(start, min(start + step, records))
-            scores[rows] = times_alone(self.block(rows), weights)
-        scores *= self.scales.reshape(-1, *(1,) * (weights.ndim - 1))
-        return scores
+            scores[rows] = row_products(self.block(rows), columns)
+        scores *= self.scales[:, None]
+        return scores.reshape(records, *weights.shape[1:])
 
 
-def times_alone(block: Any, weights: Array) -> Array:
-    """Rows in float64 times weights; each row is added up by itself, the same to the last bit whatever the others are.
+def row_products(block: Any, weights: Array) -> Array:
+    """Rows times columns of weights: each row's result is the same to the last bit, whatever the other rows are.
 
-    The sparse product walks along one row at a time already.
+    A matrix product may add up a row's terms in an order that depends on the row's place and on the number of rows.
+    Where a decision hangs on the result, a neighbour's presence must not move it by an ulp.
     """
-    if thin(block):
+    if thin(block):  # the sparse product walks along one row at a time
         return np.asarray(block @ weights, dtype=np.float64)
-    features = block.shape[1]
-    columns = weights.reshape(features, -1)
-    scores = np.zeros((len(block), columns.shape[1]))
-    starts = np.arange(0, block.size, features) if features else np.zeros(0, dtype=np.intp)
-    terms = np.empty(block.shape)
-    for place in range(columns.shape[1] if len(starts) else 0):
-        # Each row is a segment that is added up by itself: no product, and no loop over several rows.
-        np.multiply(block, columns[:, place], out=terms)
-        scores[:, place] = np.add.reduceat(terms.ravel(), starts)
-    return scores.reshape(len(block), *weights.shape[1:])
+    products = np.zeros((len(block), weights.shape[1]))
+    if block.size:
+        starts, terms = np.arange(0, block.size, block.shape[1]), np.empty(block.shape)
+        for place, column in enumerate(weights.T):
+            # Each row is a segment that is added up by itself: no product, and no loop over several rows.
+            np.multiply(block, column, out=terms)
+            products[:, place] = np.add.reduceat(terms.ravel(), starts)
+    return products
 
 
 def row_norms(X: Any) -> Array:

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from tacit.checks import check
 from tacit.data.canonical import column, dense, thin
-from tacit.data.rows import Design, times_alone
+from tacit.data.rows import Design, row_products
 from tacit.data.shares import Shares
 from tacit.linear.person_clip import gather_people
 from tacit.types import Array, Facts, Loss
@@ -178,13 +178,9 @@ class Records:
         return z
 
     def predict_alone(self, block: Any, rows: slice, weights: Array) -> Array:
-        """As :meth:`predict`, with each row's result the same to the last bit whatever the other rows are.
-
-        A matrix product may add up a row's terms in an order that depends on the row's place in the block. Where a
-        decision about one record hangs on its prediction, a neighbour's presence must not move it by an ulp.
-        """
+        """As :meth:`predict`, with each row's result the same to the last bit whatever the other rows are."""
         columns = block.shape[1]
-        z = times_alone(block, weights[:columns])
+        z = row_products(block, weights[:columns])
         z *= self.design.scales[rows, None]
         if self.design.intercept:
             z += self.design.intercept * weights[columns]

@@ -17,6 +17,7 @@ from tacit.privacy.calibrate import fits
 from tacit.privacy.events import Gaussian, Selection, Sensitivity
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import grid_slack
+from tacit.privacy.theorems import MODEL
 from tacit.rounding import border
 from tacit.search.trials import SelectionPlan
 from tacit.types import Budget
@@ -69,7 +70,7 @@ def _trial(budget: Budget, stop: float) -> float:
 
 
 def calibrate_search(
-    rehearse: Rehearsal, candidates: int, budget: Budget, spend: Spending
+    rehearse: Rehearsal, candidates: int, budget: Budget, spend: Spending, rows_per_person: int | None = None
 ) -> tuple[SelectionPlan, tuple[Guarantee, ...]]:
     """A plan whose events fit the budget, found by rehearsals, and what its candidates promise by themselves.
 
@@ -82,7 +83,7 @@ def calibrate_search(
     for _ in range(_ROUNDS):
         epsilon = _epsilon(mu, delta, budget) if spend.stop < 1 else budget.epsilon
         promised = tuple(rehearse(place, epsilon, delta) for place in range(candidates))
-        _check(promised, budget)
+        _check(promised, budget, rows_per_person)
         made = tuple(guarantee.events for guarantee in promised)
         events = (Selection(candidates=tuple((*one, *score) for one in made), stop=spend.stop),) if any(made) else ()
         price = accounting.epsilon(events, budget.delta, budget.adjacency) if events else budget.epsilon
@@ -110,15 +111,17 @@ def _score(spend: Spending) -> tuple[Gaussian, ...]:
     return (Gaussian(Sensitivity(1.0, 1.0).plus(grid_slack(scale, 1)), scale),)
 
 
-def _check(promised: tuple[Guarantee, ...], budget: Budget) -> None:
+def _check(promised: tuple[Guarantee, ...], budget: Budget, rows_per_person: int | None) -> None:
     """What the price of the whole rests on."""
     for guarantee in promised:
         proven = guarantee.status == "proven" and not guarantee.collection
         check(proven, "Expected candidates whose own guarantees are proven, and share no contributors' noise.")
-        check(guarantee.rows_per_person is None, "A search protects single rows; leave out rows_per_person=.")
+        check(guarantee.protects == MODEL, f"Expected candidates that protect {MODEL}, not {guarantee.protects}.")
         check(
-            guarantee.adjacency == budget.adjacency and guarantee.records == promised[0].records,
-            "Expected all candidates to speak of the same neighbours and records.",
+            guarantee.adjacency == budget.adjacency
+            and guarantee.records == promised[0].records
+            and guarantee.rows_per_person == rows_per_person,
+            "Expected all candidates to speak of the same neighbours, records and rows of a person.",
         )
 
 

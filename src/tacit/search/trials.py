@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import config_context
 
 from tacit.checks import PrivacyError, refuse
+from tacit.data.curator import CuratorNote
+from tacit.data.people import People
 from tacit.ledger import suspended
 from tacit.ledger.listening import heard_by
 from tacit.mechanisms.base import Plan
 from tacit.privacy.events import Event
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source, add_gaussian, choose, permutation
+from tacit.search.accepted import name_of
 from tacit.search.candidates import Settings, made
 from tacit.search.scoring import summed
 from tacit.types import Array, Solution
@@ -32,13 +37,30 @@ class Heard(Exception):
 
 @dataclass(frozen=True)
 class Trials:
-    """The records, and what is tried on them."""
+    """The records, and what is tried on them; ``people``: whose rows ``groups`` says that they are."""
 
     estimator: Any
     candidates: tuple[Settings, ...]
     X: Any
     y: Any
     score: Callable[[Any, Any, Any], Array]
+    groups: Any = None
+    people: People | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of records, which is public: people, or rows."""
+        return len(self.y) if self.people is None else self.people.count
+
+    def fit(self, model: Any) -> None:
+        """Fit a model to all records. Groups go to the private step, however scikit-learn routes them elsewhere."""
+        own = {} if self.people is None else {name_of(model, "groups"): self.groups}
+        with config_context(enable_metadata_routing=False):
+            model.fit(self.X, self.y, **own)
+
+    def exact(self, model: Any) -> float:
+        """The exact score of a model: to be released with noise only."""
+        return summed(self.score(model, self.X, self.y), self.people)
 
     def rehearsed(self, place: int, epsilon: float, delta: float) -> Guarantee:
         """What a candidate would promise with this budget: its fit ends where it would be charged."""
@@ -49,7 +71,7 @@ class Trials:
         model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta)
         try:
             with suspended(), heard_by(stop):
-                model.fit(self.X, self.y)
+                self.fit(model)
         except Heard as heard:
             return heard.guarantee
         except PrivacyError as error:
@@ -57,7 +79,10 @@ class Trials:
         refuse("This estimator states no guarantee before it trains. Use a private model of Tacit.")
 
     def fitted(self, place: int, epsilon: float, delta: float, source: Source, priced: Events) -> Any:
-        """A candidate, fitted; ended before it releases anything but what was priced, once."""
+        """A candidate, fitted; ended before it releases anything but what was priced, once.
+
+        Nobody is told of trials that are not released: not the curator either.
+        """
         told: list[Events] = []
 
         def compare(guarantee: Guarantee) -> None:
@@ -67,8 +92,9 @@ class Trials:
 
         seed = int(source.words(1)[0]) >> 1 if source.seeded else None
         model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta, random_state=seed)
-        with suspended(), heard_by(compare):
-            model.fit(self.X, self.y)
+        with suspended(), heard_by(compare), warnings.catch_warnings():
+            warnings.simplefilter("ignore", CuratorNote)
+            self.fit(model)
         return model
 
 
@@ -105,5 +131,5 @@ class SelectionPlan(Plan):
         """The score that a trial releases; a search of one trial has none."""
         if self.stop == 1:
             return float("nan")
-        exact = np.array([summed(problem.score(model, problem.X, problem.y))])
+        exact = np.array([problem.exact(model)])
         return float(add_gaussian(exact, self.scale, source)[0]) if self.scale else float(exact[0])
