@@ -341,7 +341,7 @@ def declared(event: Event) -> Declared:
     """The common facts of any event; a selection's are its candidates', with 0 rows, nobody's, where they differ."""
     if isinstance(event, Selection):
         parts = [declared(part) for one in event.candidates for part in one]
-        rows = {part.rows for part in parts if part.rows} or {None}
+        rows: set[int | None] = {part.rows for part in parts if part.rows} or {None}
         return Declared(records=max(part.records for part in parts), rows=rows.pop() if len(rows) == 1 else 0)
     return Declared(**{name: value for name, value in vars(event).items() if name in _COMMON})
 
