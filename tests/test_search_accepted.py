@@ -1,6 +1,7 @@
 """What a search tries is priced: only private models of Tacit, nothing that learns beside them, and nothing shared."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,8 +26,11 @@ from tacit import (
     Schema,
 )
 from tacit.ledger import Ledger
+from tacit.privacy.theorems import TABLE
 from tacit.schema import SchemaEncoder
+from tacit.search.sharing import Spending, calibrate_search
 from tacit.search.trials import SelectionPlan, Trials
+from tacit.types import Budget
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(600, 3)) / 4
@@ -192,3 +196,15 @@ def test_nobody_is_told_of_trials_that_are_not_released():
     with pytest.warns(CuratorNote, match="10 records") as told:
         PrivateSearch(MODEL, {"clip": [0.9]}, trials=3, random_state=0).fit(X[:10], y[:10])
     assert len(told) == 1
+
+
+def test_what_was_heard_must_protect_the_model():
+    """A description of the table, say, is priced for itself, and says nothing of a model that learned beside it."""
+    budget = Budget(1.0, 1e-5)
+    heard = LogisticRegression(classes=[0, 1], random_state=0).fit(X, y).guarantee_
+    spend = Spending(1.0, 0.0, 0.3)
+    assert calibrate_search(lambda *asked: heard, 1, replace(budget, delta=heard.delta), spend)[1] == (heard,)
+    for change in ({"protects": TABLE}, {"status": "claimed"}, {"rows_per_person": 2}, {"collection": "c"}):
+        told = replace(heard, **change)
+        with pytest.raises(ValueError, match="Expected"):
+            calibrate_search(lambda *asked, told=told: told, 1, budget, spend)
