@@ -28,7 +28,7 @@ from tacit import (
 from tacit.ledger import Ledger
 from tacit.privacy.theorems import TABLE
 from tacit.schema import SchemaEncoder
-from tacit.search.sharing import Spending, calibrate_search
+from tacit.search.sharing import Spending, Unit, calibrate_search
 from tacit.search.trials import SelectionPlan, Trials
 from tacit.types import Budget
 
@@ -36,6 +36,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(600, 3)) / 4
 y = (X[:, 0] > 0).astype(int)
 MODEL = LogisticRegression(classes=[0, 1])
+LINEAR = {"linearregression__clip": [0.9]}
 
 
 class Stranger(TransformerMixin, BaseEstimator):
@@ -185,17 +186,67 @@ def test_a_candidates_own_ledger_is_not_passed_by(tmp_path):
     assert [entry.guarantee for entry in book.entries] == [search.guarantee_]
 
 
-def test_nobody_is_told_of_trials_that_are_not_released():
-    """The curator's note on a model of one class would tell of a trial; a handful of rows is no secret."""
-    empty = np.zeros((600, 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", CuratorNote)
-        PrivateSearch(MODEL, {"clip": [0.9]}, trials=3, random_state=0).fit(empty, y)
+def spoken(run, capfd):
+    """What is warned of and printed."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        run()
+    return [str(warning.message) for warning in told], capfd.readouterr()
+
+
+def test_nothing_tells_how_many_trials_there_were(capfd):
+    """As many words whatever it was: the curator's notes, warnings of settings and rows, progress in a pipeline."""
+    empty, target = np.zeros((600, 3)), X[:, 0]
     with pytest.warns(CuratorNote, match="one and the same class"):
         LogisticRegression(classes=[0, 1], random_state=0).fit(empty, y)
+    heard = []
+    for seed in (0, 1):
+        model = Pipeline([("s", Normalizer()), ("m", MODEL)], verbose=True)
+        search = PrivateSearch(model, {"m__clip": [0.9]}, trials=10, random_state=seed)
+        heard.append(spoken(lambda found=search: found.fit(empty, y), capfd))
+        assert not search.best_estimator_.verbose
+        # Predictions outside of what an encoder knows are warned of by every transform.
+        encoder = OneHotEncoder(categories=[[0.0, 1.0]] * 3, handle_unknown="warn")
+        search = PrivateSearch(
+            make_pipeline(encoder, LinearRegression(target_bound=2.0)), LINEAR, trials=10, random_state=seed
+        )
+        heard.append(spoken(lambda found=search: found.fit(X, target), capfd))
+    assert all(words == heard[place % 2] for place, words in enumerate(heard))
+    assert heard[0] == ([], ("", ""))
+
+
+def test_a_handful_of_rows_is_told_once():
     with pytest.warns(CuratorNote, match="10 records") as told:
         PrivateSearch(MODEL, {"clip": [0.9]}, trials=3, random_state=0).fit(X[:10], y[:10])
     assert len(told) == 1
+
+
+class Frozen(LogisticRegression):
+    """Is fitted once, whatever it is told afterwards."""
+
+    __module__ = "tacit.estimators.classification"
+    done = False
+
+    def fit(self, X, y):
+        return self if self.done else super().fit(X, y)
+
+
+def test_a_candidate_that_releases_nothing_is_noticed(monkeypatch):
+    run = SelectionPlan.run
+    monkeypatch.setattr(SelectionPlan, "run", lambda *a: setattr(Frozen, "done", True) or run(*a))
+    with pytest.raises(PrivacyError, match="released nothing"):
+        PrivateSearch(Frozen(), {"clip": [0.9]}, trials=2, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("trials", [None, 3])
+def test_the_rest_of_a_ledger_that_holds_something_is_enough_for_a_search(trials, tmp_path):
+    ledger = Ledger(tmp_path / "study.sqlite", epsilon=2.0, delta=1e-5)
+    LogisticRegression(1.0, classes=[0, 1], ledger=ledger, random_state=0).fit(X, y)
+    left = ledger.left()
+    search = PrivateSearch(MODEL, {"clip": [0.9]}, "rest", trials=trials, ledger=ledger, random_state=0).fit(X, y)
+    assert [entry.guarantee for entry in ledger.entries][1] == search.guarantee_
+    assert 0.6 * left < search.guarantee_.verify() <= left
+    assert ledger.spent() <= 2.0
 
 
 def test_what_was_heard_must_protect_the_model():
@@ -203,8 +254,10 @@ def test_what_was_heard_must_protect_the_model():
     budget = Budget(1.0, 1e-5)
     heard = LogisticRegression(classes=[0, 1], random_state=0).fit(X, y).guarantee_
     spend = Spending(1.0, 0.0, 0.3)
-    assert calibrate_search(lambda *asked: heard, 1, replace(budget, delta=heard.delta), spend)[1] == (heard,)
-    for change in ({"protects": TABLE}, {"status": "claimed"}, {"rows_per_person": 2}, {"collection": "c"}):
+    budget, unit = replace(budget, delta=heard.delta), Unit(600)
+    assert calibrate_search(lambda *asked: heard, 1, budget, spend, unit)[1] == (heard,)
+    wrong = {"protects": TABLE}, {"status": "claimed"}, {"rows_per_person": 2}, {"collection": "c"}, {"records": 6000}
+    for change in wrong:
         told = replace(heard, **change)
         with pytest.raises(ValueError, match="Expected"):
-            calibrate_search(lambda *asked, told=told: told, 1, budget, spend)
+            calibrate_search(lambda *asked, told=told: told, 1, budget, spend, unit)

@@ -54,10 +54,14 @@ def unfitted(settings: Settings) -> Settings:
 
 
 def with_settings(estimator: Any, settings: Settings) -> Any:
-    """A fresh estimator with these settings, if it is one that can be tried."""
+    """A fresh estimator with these settings, if it is one that can be tried.
+
+    It is silent: words of progress would tell how many trials there were.
+    """
     fresh = clone(estimator).set_params(**unfitted(settings))
     check_accepted(fresh)
-    return fresh
+    spoken = [name for name in fresh.get_params(deep=True) if name.rpartition("__")[2] == "verbose"]
+    return fresh.set_params(**dict.fromkeys(spoken, False))
 
 
 def made(estimator: Any, settings: Settings, **own: Any) -> Any:

@@ -23,7 +23,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.search.accepted import check_accepted, check_alone, private_step
 from tacit.search.candidates import Settings, settings_of, unfitted, with_settings
 from tacit.search.scoring import score_of
-from tacit.search.sharing import calibrate_search, spending
+from tacit.search.sharing import Unit, calibrate_search, spending
 from tacit.search.trials import Best, Trials
 from tacit.training import ONE_RELEASE, UNSCALED, Prepared, state, train
 from tacit.types import Array, Budget
@@ -97,7 +97,9 @@ class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: 
         tried = Trials(
             self.estimator, candidates if spend.stop < 1 else candidates[:1], X, targets, score, groups, own.people
         )
-        plan, promised = calibrate_search(tried.rehearsed, len(tried.candidates), budget, spend, own.rows_per_person)
+        plan, promised = calibrate_search(
+            tried.rehearsed, len(tried.candidates), budget, spend, Unit(own.count, own.rows_per_person)
+        )
         source = source_from(self.random_state)
         prepared = state(
             plan, own.count, budget, method="search", seeded=source.seeded, assumptions=_assumed(promised),

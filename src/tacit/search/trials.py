@@ -11,7 +11,6 @@ import numpy as np
 from sklearn import config_context
 
 from tacit.checks import PrivacyError, refuse
-from tacit.data.curator import CuratorNote
 from tacit.data.people import People
 from tacit.ledger import suspended
 from tacit.ledger.listening import heard_by
@@ -79,10 +78,7 @@ class Trials:
         refuse("This estimator states no guarantee before it trains. Use a private model of Tacit.")
 
     def fitted(self, place: int, epsilon: float, delta: float, source: Source, priced: Events) -> Any:
-        """A candidate, fitted; ended before it releases anything but what was priced, once.
-
-        Nobody is told of trials that are not released: not the curator either.
-        """
+        """A candidate, fitted; ended before it releases anything but what was priced, once."""
         told: list[Events] = []
 
         def compare(guarantee: Guarantee) -> None:
@@ -92,9 +88,10 @@ class Trials:
 
         seed = int(source.words(1)[0]) >> 1 if source.seeded else None
         model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta, random_state=seed)
-        with suspended(), heard_by(compare), warnings.catch_warnings():
-            warnings.simplefilter("ignore", CuratorNote)
+        with suspended(), heard_by(compare):
             self.fit(model)
+        if told != [priced]:
+            refuse("A candidate has released nothing of what this search was priced with.")
         return model
 
 
@@ -117,7 +114,16 @@ class SelectionPlan(Plan):
     scale: float
 
     def run(self, problem: Trials, source: Source) -> Solution:
-        """Trials until a coin of probability ``stop``; of equal scores the first stands, as a coin would have it."""
+        """Trials until a coin of probability ``stop``; of equal scores the first stands, as a coin would have it.
+
+        How many there were is not priced, so nothing may tell it: warnings are silenced, whatever they are about. What
+        they say of settings was said in the rehearsals.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._trials(problem, source)
+
+    def _trials(self, problem: Trials, source: Source) -> Solution:
         best: Best | None = None
         while True:
             place = int(permutation(source, len(self.fits))[0])
