@@ -143,8 +143,9 @@ def test_events_of_a_search_do_not_depend_on_the_records(records):
 
 
 class Fickle(LogisticRegression):
-    """Spends more once the rehearsals are over."""
+    """Spends more once the rehearsals are over; says that it is Tacit's own, or it would not be tried at all."""
 
+    __module__ = "tacit.estimators.classification"
     rehearsed = False
 
     def fit(self, X, y):
@@ -162,6 +163,8 @@ def test_a_candidate_that_releases_something_else_is_stopped(records, monkeypatc
 
 
 class Twice(LogisticRegression):
+    __module__ = "tacit.estimators.classification"
+
     def fit(self, X, y):
         super().fit(X, y)
         return super().fit(X, y)
@@ -318,8 +321,9 @@ def test_a_record_moves_a_sum_of_scores_by_at_most_one():
         ({"grid": {"clip": [-1.0]}, "trials": 2}, "clip=-1"),
         ({"grid": {"method": ["output-chaudhuri-2011"]}, "trials": 2}, "nothing else"),
         ({"estimator": LogisticRegression(adjacency="add-remove")}, "replace-one neighbours only"),
-        ({"estimator": LogisticRegression(rows_per_person=3)}, "single rows"),
+        ({"estimator": LogisticRegression(rows_per_person=3)}, "pass groups="),
         ({"grid": {"adjacency": ["add-remove"]}, "trials": 2}, "same neighbours"),
+        ({"grid": {"ledger": ["other.sqlite"]}}, "ledger of its own"),
         ({"estimator": PlainLogistic(), "grid": {"C": [1.0]}}, "a private model"),
         (
             {
@@ -327,7 +331,7 @@ def test_a_record_moves_a_sum_of_scores_by_at_most_one():
                 "grid": {"estimator__clip": [0.5]},
                 "trials": 2,
             },
-            "one setting",
+            "a private model",
         ),
     ],
 )

@@ -196,7 +196,7 @@ def _learned(steps: Any, before: str = "") -> Iterator[str]:
         inner = next((vars(step)[part] for part in _PARTS if part in getattr(step, "__dict__", ())), None)
         if inner is not None:
             yield from _learned(inner, f"{before}{name}/")
-        elif not (step is None or isinstance(step, str) or _learns_nothing(step)):
+        elif not (step is None or isinstance(step, str) or learns_nothing(step)):
             yield f"{before}{name!s} ({type(step).__name__})"
 
 
@@ -204,7 +204,8 @@ _PARTS = ("transformers_", "transformer_list", "steps")
 """Where a ColumnTransformer, a FeatureUnion and a Pipeline keep their parts."""
 
 
-def _learns_nothing(step: Any) -> bool:
+def learns_nothing(step: Any) -> bool:
+    """Whether a step keeps nothing of the records; of a stranger this can be told only once it is fitted."""
     kind, library = type(step).__name__, type(step).__module__.split(".")[0]
     if library == "tacit":
         return True

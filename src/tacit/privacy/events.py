@@ -338,9 +338,11 @@ _COMMON = {field.name for field in dataclasses.fields(Declared)}
 
 
 def declared(event: Event) -> Declared:
-    """The common facts of an event of any kind; a selection speaks of the records that its candidates speak of."""
+    """The common facts of any event; a selection's are its candidates', with 0 rows, nobody's, where they differ."""
     if isinstance(event, Selection):
-        return Declared(records=max(declared(part).records for one in event.candidates for part in one))
+        parts = [declared(part) for one in event.candidates for part in one]
+        rows: set[int | None] = {part.rows for part in parts if part.rows} or {None}
+        return Declared(records=max(part.records for part in parts), rows=rows.pop() if len(rows) == 1 else 0)
     return Declared(**{name: value for name, value in vars(event).items() if name in _COMMON})
 
 

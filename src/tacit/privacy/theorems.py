@@ -36,6 +36,7 @@ PEOPLE: tuple[str, ...] = (
     "none", "gaussian-output", "sphere-output", "descent-output", "permutation-output", "objective", "objective-pure",
     "statistics", "gradient", "newton", "adaptive", "whitened", "sampled-gradient", "subset-gradient",
     "disjoint-gradient", "svrg", "individual", "counts", "evaluation", "sums",
+    "selection",
 )  # fmt: skip
 """Theorems about sums over records that also hold where a record is a person with several rows, or a row with a weight:
 docs page "People and weights"."""

@@ -10,6 +10,7 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from tacit.checks import check
 from tacit.privacy.events import CANDIDATES
+from tacit.search.accepted import check_accepted, name_of
 
 DRAWS = 15
 """Settings that are drawn where a grid has distributions: with a seed that everybody knows."""
@@ -47,24 +48,23 @@ def _same(one: Any, other: Any) -> bool:
         return False
 
 
-def name_of(estimator: Any, setting: str) -> str:
-    """The name of a setting of the one private step in an estimator or a pipeline."""
-    names: list[str] = [name for name in estimator.get_params(deep=True) if name.rpartition("__")[2] == setting]
-    check(
-        len(names) == 1,
-        f"Expected an estimator with one setting {setting!r}: a private model, or a pipeline with one private step; "
-        f"found {len(names)}.",
-    )
-    return names[0]
+def unfitted(settings: Settings) -> Settings:
+    """Copies of settings, as scikit-learn's searches make them: one that is an estimator is never fitted itself."""
+    return {name: clone(value, safe=False) for name, value in settings.items()}
 
 
-def private_step(estimator: Any) -> Any:
-    """The private model itself: the estimator, or its step that has the budget."""
-    path = name_of(estimator, "epsilon").rpartition("__")[0]
-    return estimator.get_params(deep=True)[path] if path else estimator
+def with_settings(estimator: Any, settings: Settings) -> Any:
+    """A fresh estimator with these settings, if it is one that can be tried.
+
+    It is silent: words of progress would tell how many trials there were.
+    """
+    fresh = clone(estimator).set_params(**unfitted(settings))
+    check_accepted(fresh)
+    spoken = [name for name in fresh.get_params(deep=True) if name.rpartition("__")[2] == "verbose"]
+    return fresh.set_params(**dict.fromkeys(spoken, False))
 
 
 def made(estimator: Any, settings: Settings, **own: Any) -> Any:
     """A fresh estimator with these settings; ``own`` are settings of its private step, which charges no ledger."""
-    fresh = clone(estimator).set_params(**settings)
+    fresh = with_settings(estimator, settings)
     return fresh.set_params(**{name_of(fresh, name): value for name, value in {**own, "ledger": None}.items()})

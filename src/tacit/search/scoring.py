@@ -1,7 +1,8 @@
 """What a record adds to the score of a model: a number from 0 to 1, from that record, the model and public facts alone.
 
-The sum over all records that were trained on is released with Gaussian noise. A replaced record moves it by at most 1,
-and so does an added one. Numbers are rounded to 2**-20, so sums are exact, in whatever order.
+The sum over all records that were trained on is released with Gaussian noise. A replaced record moves it by at most 1.
+Where a record is a person with several rows, it adds the mean of what they add. Numbers are whole multiples of 2**-20,
+so sums are exact, in whatever order.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from tacit.checks import check
-from tacit.search.candidates import name_of
+from tacit.data.people import People
+from tacit.search.accepted import name_of, private_step
 from tacit.types import Array
 
 STEP = 2.0**-20
@@ -27,8 +29,10 @@ def accuracy(model: Any, X: Any, y: Any) -> Array:
 
 def brier(model: Any, X: Any, y: Any) -> Array:
     """1 - (1 - p)^2, p the probability that the model gave to the label: it also tells how sure the model is."""
-    places = np.searchsorted(model.classes_, y)
-    return np.asarray(1.0 - (1.0 - model.predict_proba(X)[np.arange(len(y)), places]) ** 2)
+    places = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
+    known = model.classes_[places] == y  # a label may be that of a row which does not count
+    chances = np.where(known, model.predict_proba(X)[np.arange(len(y)), places], 0.0)
+    return np.asarray(1.0 - (1.0 - chances) ** 2)
 
 
 def squared_error(model: Any, X: Any, y: Any) -> Array:
@@ -56,15 +60,23 @@ def score_of(score: str, estimator: Any) -> Callable[[Any, Any, Any], Array]:
     name = ("accuracy" if classes else "squared-error") if score == "auto" else score
     check(name in SCORES, f"Expected scoring={score!r} to be 'auto', {', '.join(map(repr, SCORES))}.")
     check(classes == (name in ("accuracy", "brier")), f"The score {name!r} is not one of this kind of model.")
+    if name == "brier":
+        likely = hasattr(private_step(estimator), "predict_proba")
+        check(likely, "The score 'brier' is of probabilities, which this model does not give. Use 'accuracy'.")
     if not classes:
         _declared(estimator)
     return SCORES[name]
 
 
-def summed(values: Array) -> float:
-    """The exact sum of values, each cut to [0, 1] and rounded to STEP; what is not a number counts as 0."""
-    steps = np.rint(np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0) / STEP).astype(np.int64)
-    return int(steps.sum()) * STEP
+def summed(values: Array, people: People | None = None) -> float:
+    """The exact sum of values, each cut to [0, 1] and rounded to STEP; what is not a number counts as 0.
+
+    Of people's rows those that count, each times its share and rounded down to STEP: a person adds from 0 to 1.
+    """
+    steps = np.rint(np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0) / STEP)
+    if people is not None:
+        steps = np.floor(steps[people.rows] * people.shares)  # 20 bits times 24: exact before it is cut
+    return int(steps.astype(np.int64).sum()) * STEP
 
 
 def _distance(model: Any, X: Any, y: Any) -> Array:
@@ -75,7 +87,7 @@ def _distance(model: Any, X: Any, y: Any) -> Array:
 
 def _declared(model: Any) -> tuple[float, float]:
     """The public range of the targets."""
-    bound = model.get_params(deep=True)[name_of(model, "target_bound")]
+    bound = model.get_params(deep=True).get(name_of(model, "target_bound"))
     check(bound is not None, "Expected target_bound=, the public range of the targets: errors are scored by it.")
     pair = np.asarray(bound, dtype=np.float64).ravel()
     low, high = (-pair[0], pair[0]) if pair.size == 1 else (pair[0], pair[-1])

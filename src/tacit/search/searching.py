@@ -16,11 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.checks import check, refuse
 from tacit.data.canonical import column
 from tacit.estimators.base import budget_of, source_from
+from tacit.estimators.counted import Counted, counted
+from tacit.estimators.notes import note_fit
 from tacit.ledger import CarriesLedger, Ledger
 from tacit.privacy.guarantee import Guarantee
-from tacit.search.candidates import name_of, private_step, settings_of
+from tacit.search.accepted import check_accepted, check_alone, private_step
+from tacit.search.candidates import Settings, settings_of, unfitted, with_settings
 from tacit.search.scoring import score_of
-from tacit.search.sharing import calibrate_search, spending
+from tacit.search.sharing import Unit, calibrate_search, spending
 from tacit.search.trials import Best, Trials
 from tacit.training import ONE_RELEASE, UNSCALED, Prepared, state, train
 from tacit.types import Array, Budget
@@ -48,14 +51,14 @@ def _assumed(promised: tuple[Guarantee, ...]) -> tuple[str, ...]:
 class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """The best of some settings by a private score: fits, scores and choice cost (epsilon, delta) together.
 
-    Parameters: ``estimator``, a private model of Tacit or a pipeline with one; ``grid``, a dict of settings and the
-    values to try, or distributions, or a list of such dicts (the estimator's own settings are a candidate too);
-    ``epsilon``, ``delta`` (None: n**-1.5) for the whole; ``scoring`` ('accuracy' or 'brier' for classes,
-    'squared-error' or 'absolute-error' for numbers; 'auto': the first of its kind); ``trials``, how many on average,
-    and ``share``, the part of a trial's budget (of mu^2) for its score (None: rules from public facts; where there are
-    too few records for a search to pay, the estimator's own settings are used and nothing is tried); ``ledger``;
-    ``random_state`` (None: operating system entropy). Budget and random state of the estimator itself are not used; its
-    ledger is, where the search has none.
+    Parameters: ``estimator``, a private model of Tacit or a pipeline that ends with one and learns nothing before it;
+    ``grid``, a dict of settings and the values to try, or distributions, or a list of such dicts (the estimator's own
+    settings are a candidate too); ``epsilon``, ``delta`` (None: n**-1.5) for the whole; ``scoring`` ('accuracy' or
+    'brier' for classes, 'squared-error' or 'absolute-error' for numbers; 'auto': the first of its kind); ``trials``,
+    how many on average, and ``share``, the part of a trial's budget (of mu^2) for its score (None: rules from public
+    facts; where there are too few records for a search to pay, the estimator's own settings are used and nothing is
+    tried); ``ledger``; ``random_state`` (None: operating system entropy). Budget and random state of the estimator
+    itself are not used; its ledger is, where the search has none.
 
     Fitted: ``best_estimator_``, ``best_params_``, ``best_score_`` (its noisy score, a part of n; of the best it is
     more often too high than too low; NaN where nothing was tried), ``guarantee_``.
@@ -72,31 +75,54 @@ class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: 
     random_state: Any = None
     ledger: Ledger | str | None = None
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Try, score, choose: one release. Nothing is told about the others, not even how many there were."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Try, score, choose: one release. Nothing is told about the others, not even how many there were.
+
+        ``groups`` names the person of each row: then all rows of a person are protected at once, and the estimator's
+        ``rows_per_person`` must be declared.
+        """
         for name in ("best_estimator_", "best_params_", "best_score_"):
             self.__dict__.pop(name, None)
-        adjacency = self.estimator.get_params(deep=True)[name_of(self.estimator, "adjacency")]
-        if adjacency != "replace-one":
+        check_accepted(self.estimator)
+        model = private_step(self.estimator)
+        if model.adjacency != "replace-one":
             refuse(_ONE_UNIT)
-        if vars(private_step(self.estimator)).get("rows_per_person") is not None:
-            refuse("A search protects single rows, and not yet all rows of a person. Leave out rows_per_person=.")
         targets = np.asarray(column(y))
         check(targets.ndim == 1 and len(targets) > 0, "Expected one target a record.")
+        own = counted(groups, None, len(targets), vars(model).get("rows_per_person"), 1.0)
         ledger = self._ledger()
-        budget = budget_of(self.epsilon, self.delta, adjacency, len(targets), ledger)
-        candidates, score = settings_of(self.estimator, self.grid), score_of(self.scoring, self.estimator)
-        spend = spending(budget, len(targets), len(candidates), self.trials, self.share)
-        tried = Trials(self.estimator, candidates if spend.stop < 1 else candidates[:1], X, targets, score)
-        plan, promised = calibrate_search(tried.rehearsed, len(tried.candidates), budget, spend)
+        budget = budget_of(self.epsilon, self.delta, model.adjacency, own.count, ledger)
+        candidates, score = self._candidates(own), score_of(self.scoring, self.estimator)
+        spend = spending(budget, own.count, len(candidates), self.trials, self.share)
+        tried = Trials(
+            self.estimator, candidates if spend.stop < 1 else candidates[:1], X, targets, score, groups, own.people
+        )
+        plan, promised = calibrate_search(
+            tried.rehearsed, len(tried.candidates), budget, spend, Unit(own.count, own.rows_per_person)
+        )
         source = source_from(self.random_state)
         prepared = state(
-            plan, len(targets), budget, method="search", seeded=source.seeded, assumptions=_assumed(promised)
-        )
+            plan, own.count, budget, method="search", seeded=source.seeded, assumptions=_assumed(promised),
+            rows_per_person=own.rows_per_person,
+        )  # fmt: skip
         best = train(prepared, tried, source, self._spend, ledger=ledger).extras["best"]
         assert isinstance(best, Best)  # for the type checker: the plan is a search's
         self._keep(best, tried, budget, prepared)
+        note_fit(own.count)
         return self
+
+    def _candidates(self, own: Counted) -> tuple[Settings, ...]:
+        """The settings to try; those that cannot be tried, or scored, end the search before a record is looked at."""
+        candidates = settings_of(self.estimator, self.grid)
+        for settings in candidates:
+            fresh = with_settings(self.estimator, settings)
+            score_of(self.scoring, fresh)
+            if own.people is not None:
+                check_alone(fresh)
+            named = private_step(fresh).ledger
+            if not (named is None or named == self._ledger()):
+                refuse("A candidate names a ledger of its own. Give the search ledger=, which is charged for all.")
+        return candidates
 
     def _ledger(self) -> Ledger | str | None:
         """The search's own ledger, or the estimator's: where one is named, nothing is released beside it."""
@@ -114,8 +140,8 @@ class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: 
         vars(step).pop("record_guarantee_", None)
         step.guarantee_ = prepared.guarantee
         step.set_params(epsilon=budget.epsilon, delta=budget.delta, ledger=self._ledger())
-        self.best_estimator_, self.best_params_ = best.model, dict(tried.candidates[best.place])
-        self.best_score_ = best.score / len(tried.y)
+        self.best_estimator_, self.best_params_ = best.model, unfitted(tried.candidates[best.place])
+        self.best_score_ = best.score / tried.count
 
     def _best(self) -> Any:
         check_is_fitted(self, "best_estimator_")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tacit.checks import check, refuse
 from tacit.privacy import accounting
@@ -17,6 +18,7 @@ from tacit.privacy.calibrate import fits
 from tacit.privacy.events import Gaussian, Selection, Sensitivity
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import grid_slack
+from tacit.privacy.theorems import MODEL
 from tacit.rounding import border
 from tacit.search.trials import SelectionPlan
 from tacit.types import Budget
@@ -31,8 +33,15 @@ PAYS = 1250.0
 """The n mu of a trial from which on a search pays: below, what trials cost is more than what they find, and the
 estimator's own settings are used with the whole budget. Measured on the census table (docs, page "Search")."""
 MOST_TRIALS = 16.0
-_ROUNDS, _ENOUGH, _AIM = 10, 0.985, 0.995
-"""Rehearsals at most; the part of epsilon that is spent well enough, and the one that is aimed at."""
+_ROUNDS, _ENOUGH, _AIM, _LESS = 10, 0.985, 0.995, 0.95
+"""Rehearsals at most; the part of epsilon that is spent well enough, the one that is aimed at, and a step down."""
+
+
+class Unit(NamedTuple):
+    """How many records there are, which is public, and where they are people the most rows of one."""
+
+    records: int
+    rows_per_person: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ def _trial(budget: Budget, stop: float) -> float:
 
 
 def calibrate_search(
-    rehearse: Rehearsal, candidates: int, budget: Budget, spend: Spending
+    rehearse: Rehearsal, candidates: int, budget: Budget, spend: Spending, unit: Unit
 ) -> tuple[SelectionPlan, tuple[Guarantee, ...]]:
     """A plan whose events fit the budget, found by rehearsals, and what its candidates promise by themselves.
 
@@ -77,12 +86,12 @@ def calibrate_search(
     """
     delta = budget.delta * spend.stop
     score = _score(spend) if budget.private and spend.stop < 1 else ()
-    mu = spend.mu * math.sqrt(1 - spend.share)
+    mu, part = spend.mu * math.sqrt(1 - spend.share), 1.0
     kept: tuple[SelectionPlan, tuple[Guarantee, ...]] | None = None
     for _ in range(_ROUNDS):
-        epsilon = _epsilon(mu, delta, budget) if spend.stop < 1 else budget.epsilon
+        epsilon = _epsilon(mu, delta, budget) if spend.stop < 1 else part * budget.epsilon
         promised = tuple(rehearse(place, epsilon, delta) for place in range(candidates))
-        _check(promised, budget)
+        _check(promised, budget, unit)
         made = tuple(guarantee.events for guarantee in promised)
         events = (Selection(candidates=tuple((*one, *score) for one in made), stop=spend.stop),) if any(made) else ()
         price = accounting.epsilon(events, budget.delta, budget.adjacency) if events else budget.epsilon
@@ -92,9 +101,11 @@ def calibrate_search(
                 epsilon=epsilon, delta=delta, scale=score[0].scale if score else 0.0,
             )  # fmt: skip
             kept = plan, promised
-        if kept is not None and (price >= _ENOUGH * budget.epsilon or spend.stop == 1):
+        if kept is not None and (price >= _ENOUGH * budget.epsilon or spend.stop == 1 or budget.admits is not None):
             return kept
-        mu *= _AIM * budget.epsilon / price
+        # A ledger may admit less than its rest has of a Gaussian release: then the price does not say how much less.
+        mu *= min(_AIM * budget.epsilon / price, _LESS if budget.admits is not None else math.inf)
+        part *= _LESS
     return kept if kept is not None else refuse("No noise was found with which this search fits its budget.")
 
 
@@ -110,15 +121,15 @@ def _score(spend: Spending) -> tuple[Gaussian, ...]:
     return (Gaussian(Sensitivity(1.0, 1.0).plus(grid_slack(scale, 1)), scale),)
 
 
-def _check(promised: tuple[Guarantee, ...], budget: Budget) -> None:
+def _check(promised: tuple[Guarantee, ...], budget: Budget, unit: Unit) -> None:
     """What the price of the whole rests on."""
     for guarantee in promised:
         proven = guarantee.status == "proven" and not guarantee.collection
         check(proven, "Expected candidates whose own guarantees are proven, and share no contributors' noise.")
-        check(guarantee.rows_per_person is None, "A search protects single rows; leave out rows_per_person=.")
+        check(guarantee.protects == MODEL, f"Expected candidates that protect {MODEL}, not {guarantee.protects}.")
         check(
-            guarantee.adjacency == budget.adjacency and guarantee.records == promised[0].records,
-            "Expected all candidates to speak of the same neighbours and records.",
+            guarantee.adjacency == budget.adjacency and (guarantee.records, guarantee.rows_per_person) == unit,
+            "Expected all candidates to speak of the same neighbours, records and rows of a person as the search.",
         )
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import config_context
 
 from tacit.checks import PrivacyError, refuse
+from tacit.data.people import People
 from tacit.ledger import suspended
 from tacit.ledger.listening import heard_by
 from tacit.mechanisms.base import Plan
 from tacit.privacy.events import Event
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source, add_gaussian, choose, permutation
+from tacit.search.accepted import name_of
 from tacit.search.candidates import Settings, made
 from tacit.search.scoring import summed
 from tacit.types import Array, Solution
@@ -32,13 +36,30 @@ class Heard(Exception):
 
 @dataclass(frozen=True)
 class Trials:
-    """The records, and what is tried on them."""
+    """The records, and what is tried on them; ``people``: whose rows ``groups`` says that they are."""
 
     estimator: Any
     candidates: tuple[Settings, ...]
     X: Any
     y: Any
     score: Callable[[Any, Any, Any], Array]
+    groups: Any = None
+    people: People | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of records, which is public: people, or rows."""
+        return len(self.y) if self.people is None else self.people.count
+
+    def fit(self, model: Any) -> None:
+        """Fit a model to all records. Groups go to the private step, however scikit-learn routes them elsewhere."""
+        own = {} if self.people is None else {name_of(model, "groups"): self.groups}
+        with config_context(enable_metadata_routing=False):
+            model.fit(self.X, self.y, **own)
+
+    def exact(self, model: Any) -> float:
+        """The exact score of a model: to be released with noise only."""
+        return summed(self.score(model, self.X, self.y), self.people)
 
     def rehearsed(self, place: int, epsilon: float, delta: float) -> Guarantee:
         """What a candidate would promise with this budget: its fit ends where it would be charged."""
@@ -49,7 +70,7 @@ class Trials:
         model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta)
         try:
             with suspended(), heard_by(stop):
-                model.fit(self.X, self.y)
+                self.fit(model)
         except Heard as heard:
             return heard.guarantee
         except PrivacyError as error:
@@ -68,7 +89,9 @@ class Trials:
         seed = int(source.words(1)[0]) >> 1 if source.seeded else None
         model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta, random_state=seed)
         with suspended(), heard_by(compare):
-            model.fit(self.X, self.y)
+            self.fit(model)
+        if told != [priced]:
+            refuse("A candidate has released nothing of what this search was priced with.")
         return model
 
 
@@ -91,7 +114,16 @@ class SelectionPlan(Plan):
     scale: float
 
     def run(self, problem: Trials, source: Source) -> Solution:
-        """Trials until a coin of probability ``stop``; of equal scores the first stands, as a coin would have it."""
+        """Trials until a coin of probability ``stop``; of equal scores the first stands, as a coin would have it.
+
+        How many there were is not priced, so nothing may tell it: warnings are silenced, whatever they are about. What
+        they say of settings was said in the rehearsals.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._trials(problem, source)
+
+    def _trials(self, problem: Trials, source: Source) -> Solution:
         best: Best | None = None
         while True:
             place = int(permutation(source, len(self.fits))[0])
@@ -105,5 +137,5 @@ class SelectionPlan(Plan):
         """The score that a trial releases; a search of one trial has none."""
         if self.stop == 1:
             return float("nan")
-        exact = np.array([summed(problem.score(model, problem.X, problem.y))])
+        exact = np.array([problem.exact(model)])
         return float(add_gaussian(exact, self.scale, source)[0]) if self.scale else float(exact[0])
