@@ -75,7 +75,23 @@ DESIGNS = (
     Design("logistic", "normal", 50_000, 20, 1.0),
     Design("logistic", "normal", 50_000, 2, 0.3),
     Design("logistic", "normal", 1_000, 20, 0.3),
+    Design("logistic", "normal", 50_000, 2, 1.0, intercept=-6.2, norm=1.4),
+    Design("logistic", "normal", 50_000, 2, 1.0, intercept=-5.3, norm=1.4),
+    Design("logistic", "normal", 50_000, 2, 1.0, intercept=-4.6, norm=1.4),
+    Design("logistic", "normal", 50_000, 5, 1.0, intercept=-2.9, norm=1.4),
+    Design("logistic", "normal", 50_000, 5, 5.0, intercept=-5.3, norm=1.4),
+    Design("logistic", "normal", 200_000, 2, 1.0, intercept=-5.3, norm=1.4),
+    Design("logistic", "normal", 200_000, 5, 5.0, intercept=-4.6, norm=1.4),
+    Design("logistic", "normal", 500_000, 2, 5.0, intercept=-6.2, norm=1.4),
+    Design("logistic", "normal", 500_000, 5, 1.0, intercept=-5.3, norm=1.4),
+    Design("logistic", "normal", 50_000, 2, 1.0, norm=25.0),
+    Design("logistic", "normal", 50_000, 5, 1.0, norm=25.0),
+    Design("logistic", "normal", 50_000, 2, 1.0, norm=35.0),
+    Design("logistic", "normal", 50_000, 2, 1.0, norm=60.0),
+    Design("logistic", "normal", 50_000, 2, 5.0, norm=60.0),
+    Design("logistic", "normal", 100_000, 2, 5.0, norm=35.0),
 )
+"""The last ones have rare outcomes (rates of 0.2, 0.5, 1 and 5 percent), and strong signals."""
 
 
 def rows_of(kind: str, records: int, columns: int, rng):

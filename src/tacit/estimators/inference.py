@@ -139,5 +139,6 @@ class Inferential(PrivateLinear):
         hidden = f"{int((~ends).sum())} of {len(ends)}"
         return (
             f"The noise hides {hidden} coefficients: their intervals have no end. Least seen "
-            f"is {least!r}. Raise epsilon, take more records, or leave out columns that hardly vary or repeat others."
+            f"is {least!r}. Raise epsilon, take more records, or leave out columns that hardly vary or repeat others; "
+            "where one class is rare, or the columns tell classes apart almost surely, it takes many more records."
         )

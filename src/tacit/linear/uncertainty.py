@@ -32,6 +32,10 @@ CLEAR = 1.5
 """A Hessian's eigenvalue counts as seen when it is so many times the edge of the noise among the weak ones."""
 HIDDEN = 1e30
 """How fast the variance grows with the distance where nothing is known: no interval then has an end."""
+FAR = 1.0
+"""A last step that changes scores by so much is too long for its error to be known."""
+BLURRED = 0.4
+"""The most of an error's variance that may come from a curvature's noise, where the curvature changes with weights."""
 MANY = 1e12
 """Degrees of freedom, at most."""
 _NUMBERS = ("variance", "tilt", "growth", "freedom")
@@ -144,10 +148,35 @@ class Uncertainty:
         return np.asarray(2 * stats.t.sf(away, self.freedom))
 
 
-def uncertainty(system: System, solved: Solved, middle: Array, doubt: Array) -> Uncertainty:
+def changed(hessian: Array, curvature: float, move: Array) -> float:
+    """How far a move changes scores, in root mean square by curvature, of which ``curvature`` is the sum."""
+    if curvature <= 0:
+        return math.inf
+    return math.sqrt(max(float(move @ hessian @ move), 0.0) / curvature)
+
+
+def remainder(system: System, solved: Solved, curvature: float, off: Array) -> float:
+    r"""How wrong a move by the logistic loss's curvature near its middle is beside its noise: in units of sqrt(B_jj).
+
+    With t and o the changes of scores (:func:`changed`) by the move and by what the middle is ``off``, and S the sum of
+    curvatures, ``sqrt(S) t (o + t^2/8)``. Infinite where the move itself is in doubt: from t = FAR on, and where more
+    than BLURRED of an error's variance is the curvature's noise, so that a curvature that falls along the way is seen
+    too late.
+    """
+    moved, inverse = system.noise(solved.move), solved.inverse
+    blur = inverse @ (moved - system.noise(0 * solved.move)) @ inverse
+    whole = inverse @ (system.hessian + moved) @ inverse
+    long, beside = (changed(system.hessian, curvature, move) for move in (solved.move, off))
+    if not long < FAR or (np.diag(blur) > BLURRED * np.diag(whole)).any():
+        return math.inf
+    return math.sqrt(curvature) * long * (beside + long**2 / 8)
+
+
+def uncertainty(system: System, solved: Solved, middle: Array, doubt: Array, rest: float = 0.0) -> Uncertainty:
     """Of the weights after a move that was seen: ``middle`` is J, ``doubt_j`` the variance of ``(B J B)_jj``.
 
-    Degrees of freedom are ``2 v^2 / doubt`` for a variance v (Satterthwaite 1946).
+    Degrees of freedom are ``2 v^2 / doubt`` for a variance v (Satterthwaite 1946). Beside its random error the move may
+    be wrong by ``rest sqrt(B_jj)``, whose square is added to the variance: an interval then holds as often.
     """
     inverse, move = solved.inverse, solved.move
     cover = inverse @ (middle + system.noise(move)) @ inverse
@@ -158,4 +187,4 @@ def uncertainty(system: System, solved: Solved, middle: Array, doubt: Array) -> 
     tilt = s2 * (squares * (move @ paths) + (inverse @ move) * turned)
     growth = s2 / 2 * (squares * (paths**2).sum(axis=0) + turned**2)
     freedom = np.minimum(2 * variance**2 / np.maximum(doubt, 1e-300), MANY)
-    return Uncertainty(variance, tilt, growth, freedom, solved.weakest)
+    return Uncertainty(variance + rest**2 * np.diag(inverse), tilt, growth, freedom, solved.weakest)

@@ -4,9 +4,10 @@ r"""Weights whose error is known: noisy Newton steps without shrinkage, clipping
 ``(sum y x, k sum x x^T, m sum y^2)``, with noise of one scale, y and x in units of their bounds. Then, at the solution,
 ``J = sum s^2 x x^T``, s the residuals.
 
-*Logistic loss.* A few cheap steps as in :mod:`tacit.mechanisms.newton_steps` lead near the minimum. Then the gradient
+*Logistic loss.* Some cheap steps as in :mod:`tacit.mechanisms.newton_steps` lead near the minimum. Then the gradient
 is released there, for most of the budget, and at the middle of the step that it asks for the Hessian together with J, s
-the slopes: with the curvature midway a step is right to second order.
+the slopes: with the curvature midway a step is right to second order. What is left of the error is counted, by the
+length of that step; where it is too long, nothing is claimed.
 
 No slope exceeds its bound, so no gradient is clipped, and there is no regulariser: what is solved is the plain problem,
 with noise of known size (:mod:`tacit.linear.uncertainty`). The proof is on the docs' page "Intervals".
@@ -15,23 +16,27 @@ with noise of known size (:mod:`tacit.linear.uncertainty`). The proof is on the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from tacit.linear.problem import Problem, hessian_slack, largest_weight, rounding_slack, steps_slack
+from tacit.linear.solvers.certain import least_strength
+from tacit.linear.solvers.newton import Newton
 from tacit.linear.symmetric import flat, square
-from tacit.linear.uncertainty import Solved, System, Uncertainty, solve, uncertainty
+from tacit.linear.uncertainty import Solved, System, Uncertainty, changed, remainder, solve, uncertainty
 from tacit.mechanisms.base import Method, Plan
-from tacit.mechanisms.newton_steps import Layout, sensitivity
+from tacit.mechanisms.newton_steps import TOLERANCE, Layout, sensitivity
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
-STEPS, ALONE = 6, 4
-"""Cheap steps before the last one, and how many of them start where the one before ended; then means are taken."""
+STEPS, MEANS = 10, 2
+"""Cheap steps before the last one, and how many of them at least are averaged: the last ones."""
+SETTLED = 0.5
+"""Means are taken from the step on that changes scores by less than this, in root mean square."""
 SHARES = (0.15, 0.6, 0.25)
 """The parts of mu^2 for the cheap steps, the last gradient, and the matrices midway."""
 RESIDUALS = 0.08
@@ -59,19 +64,22 @@ def matrices_sensitivity(radius: float) -> Sensitivity:
     return Sensitivity(norm, math.sqrt(2) * norm)
 
 
-def both(system: System, solved: Solved, model: Array, doubt: Array, slopes: Array, noise: float) -> dict[str, object]:
+def both(
+    system: System, solved: Solved, model: Array, doubt: Array, slopes: Array, noise: float, rest: float = 0.0
+) -> dict[str, object]:
     """How sure the weights are if the model is right, with ``model`` as J, and with the J that was released.
 
-    ``doubt`` belongs to the first; ``noise`` is the scale of the second, whose eigenvalues are raised to zero.
+    ``doubt`` belongs to the first; ``noise`` is the scale of the second, whose eigenvalues are raised to zero; ``rest``
+    is what the move may be wrong beside, infinite where that is not known.
     """
-    if solved.hidden:
+    if solved.hidden or math.isinf(rest):
         return {"uncertainty": Uncertainty.unknown(solved), "robust_uncertainty": Uncertainty.unknown(solved)}
     values, vectors = np.linalg.eigh(slopes)
     middle = (vectors * np.maximum(values, 0.0)) @ vectors.T
     blurred = (noise * (solved.inverse**2).sum(axis=1)) ** 2
     return {
-        "uncertainty": uncertainty(system, solved, model, doubt),
-        "robust_uncertainty": uncertainty(system, solved, middle, blurred),
+        "uncertainty": uncertainty(system, solved, model, doubt, rest),
+        "robust_uncertainty": uncertainty(system, solved, middle, blurred, rest),
     }
 
 
@@ -121,8 +129,14 @@ class EquationsPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class LastStepPlan(Plan):
-    """``steps`` cheap steps, then one whose noise is known; ``scales`` of the steps, the gradient, and the matrices."""
+    """``steps`` cheap steps, then one whose noise is known; ``scales`` of the steps, the gradient, and the matrices.
 
+    ``records`` is the public n, ``constant`` the intercept's column (0: none), ``radius`` that of the rows.
+    """
+
+    records: int
+    constant: float
+    radius: float
     layout: Layout
     steps: int
     clip: float
@@ -134,37 +148,68 @@ class LastStepPlan(Plan):
         _, gradient_scale, scale = self.scales
         near, inverse = self._near(problem, source)
         gradient = add_gaussian(problem.clipped_gradient(near, self.clip), gradient_scale, source)
-        curves, slopes = matrices(problem, self._cut(near - 0.5 * inverse @ gradient))
+        middle = self._cut(near - 0.5 * inverse @ gradient)
+        curves, slopes = matrices(problem, middle)
         released = add_gaussian(np.concatenate([flat(curves), MIDDLE * flat(slopes)]), scale, source)
-        hessian, middle = (square(part, len(near)) for part in np.split(released, 2))
+        hessian, squares = (square(part, len(near)) for part in np.split(released, 2))
         system = System(hessian, scale, gradient_scale)
         solved = solve(system, gradient[:, 0])
         doubt = (scale * (solved.inverse**2).sum(axis=1)) ** 2
-        extras = both(system, solved, hessian, doubt, middle / MIDDLE, scale / MIDDLE)
+        off = (middle - near)[:, 0] - 0.5 * solved.move
+        rest = remainder(system, solved, self._curvature(hessian), off)
+        extras = both(system, solved, hessian, doubt, squares / MIDDLE, scale / MIDDLE, rest)
         return Solution(near + solved.move[:, None], steps=self.steps + 1, extras=extras)
 
     def _cut(self, weights: Array) -> Array:
         return np.clip(weights, -self.largest, self.largest)
 
+    def _curvature(self, hessian: Array) -> float:
+        """The sum of all curvatures, or less: the intercept's entry, or by the trace, since no row is longer than R."""
+        if self.constant:
+            return float(hessian[-1, -1]) / self.constant**2
+        return float(np.trace(hessian)) / self.radius**2
+
     def _near(self, problem: Problem, source: Source) -> tuple[Array, Array]:
         """A point near the minimum and an inverse Hessian there.
 
-        Newton steps, with eigenvalues raised to the noise's edge; from the ALONE-th on the mean of where they lead to,
-        and of their Hessians.
+        Newton steps, with eigenvalues raised to the noise's edge, until one changes scores by little; then the mean of
+        where steps lead to, and of their Hessians. Without noise: the minimum.
         """
         weights, d = problem.start(), self.layout.features
-        mean, inverse = np.zeros((d, d)), np.zeros((d, d))
+        if not self.scales[0]:
+            weak = replace(problem, strength=least_strength(problem.facts))
+            return Newton(TOLERANCE * problem.facts.gradient).solve(weak).weights, np.zeros((d, d))
+        mean, inverse, settled = np.zeros((d, d)), np.zeros((d, d)), 0
         for step in range(self.steps):
             exact = self.layout.pack(problem.clipped_gradient(weights, self.clip), problem.hessian_alone(weights))
             gradient, hessian = self.layout.unpack(add_gaussian(exact, self.scales[0], source))
-            rate = 1 / max(1, step - ALONE + 2)
+            if step == 0:
+                weights, gradient, hessian = self._even(gradient, hessian)
+            rate = 1 / (1 + settled)
             mean += rate * (hessian - mean)
             values, vectors = np.linalg.eigh(mean)
             edge = self.scales[0] / self.layout.weight * math.sqrt(2 * d * rate)
             floor = max(edge, 1e-12 * float(np.abs(values).max()), 1e-300)
             inverse = (vectors / np.maximum(values, floor)) @ vectors.T
-            weights = self._cut(weights - rate * inverse @ gradient)
+            move = -inverse @ gradient
+            weights = self._cut(weights + rate * move)
+            if settled or step + 1 >= self.steps - MEANS or changed(mean, self._curvature(mean), move[:, 0]) < SETTLED:
+                settled += 1
         return weights, inverse
+
+    def _even(self, gradient: Array, hessian: Array) -> tuple[Array, Array, Array]:
+        """From gradient and Hessian at zero those where all scores are the log odds of the classes, and that point.
+
+        At one score for all, slopes are those at zero plus p - 1/2, and curvatures 4 p (1 - p) times those at zero.
+        A rare class thus needs no climb from zero, at which each step would change scores by one.
+        """
+        weights = np.zeros_like(gradient)
+        if not self.constant:
+            return weights, gradient, hessian
+        least = min(max(self.scales[0] / (self.constant * self.records), 1e-9), 0.5)
+        p = min(max(0.5 - float(gradient[-1, 0]) / (self.constant * self.records), least), 1 - least)
+        weights[-1] = math.log(p / (1 - p)) / self.constant
+        return weights, gradient + (p - 0.5) * 4 / self.constant * hessian[:, -1:], 4 * p * (1 - p) * hessian
 
 
 def matrices(problem: Problem, weights: Array) -> tuple[Array, Array]:
@@ -196,7 +241,10 @@ class Unshrunk:
         if facts.loss.name not in ("squared", "logistic") or getattr(facts.loss, "margin", None):
             return "Intervals are for linear and logistic regression, without a margin. Use another method."
         if facts.rows_per_person is not None:
-            return "Intervals need rows that are independent, and rows of one person are not. Leave out groups."
+            return (
+                "Intervals are for tables with one row a person so far, since rows of one person are not independent. "
+                "Keep one row of each, and leave out groups and rows_per_person, also of the ledger."
+            )
         if calibration == "paper":
             return "Steps without shrinkage have no published noise of their own here. Use calibration='proven'."
         return ""
@@ -264,7 +312,8 @@ def _last_step(budget: Budget, facts: Facts) -> LastStepPlan:
     )
     words = f"no gradient clipped; {STEPS} Newton steps, then one with {SHARES[1]:.0%} of the budget (of mu^2)"
     return LastStepPlan(
-        layout=layout, steps=STEPS, clip=clip, scales=(first, second, third), largest=largest_weight(facts, clip),
+        records=facts.records, constant=facts.constant, radius=facts.radius, layout=layout, steps=STEPS, clip=clip,
+        scales=(first, second, third), largest=largest_weight(facts, clip),
         events=events, theorem="unshrunk", assumptions=(words,),
     )  # fmt: skip
 
