@@ -5,13 +5,14 @@ python benchmarks/people.py --seeds 5
 Group privacy trains the same default method on single rows, at ``epsilon/m`` and ``delta / sum_{i < m} e^{i
 epsilon/m}``: m rows of one person are then (epsilon, delta)-private together. What is compared is how much worse either
 is than the same model without privacy, on test rows of other people: 1 - AUC of classifiers, mean squared error,
-Poisson deviance. Made-up people share a part of their rows and of their targets; all have m rows, or from 1 to m. Adult
-has no people: its rows are put into groups at random.
+Poisson deviance. Made-up people share a part of their rows and of their targets; all have m rows, or from 1 to m. The
+real tables have no people: their rows are put into groups at random.
 """
 
 import argparse
 import functools
 import math
+from itertools import product
 
 import numpy as np
 from markdown import table
@@ -82,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5, help="fits for each mean (default: 5)")
     parser.add_argument("--people", type=int, default=4000, help="made-up people (default: 4000)")
-    parser.add_argument("--only", help="logistic, linear, Poisson, adult or additive")
+    parser.add_argument("--only", help="logistic, linear, Poisson, adult, bank_marketing or kddcup99")
     options = parser.parse_args()
     lines = []
     for kind, make in MODELS.items():
@@ -98,12 +99,13 @@ def main() -> None:
                     errors.append(compared(kind, make, (X, y), test, groups, most, seed))
                 lines.append(line(f"{kind}, made up, {words}", most, errors))
                 print(*lines[-1], sep=" | ", flush=True)
-    for kind, name in (("logistic", "adult"), ("additive", "additive")):
+    for name, kind in product(("adult", "bank_marketing", "kddcup99"), ("logistic", "additive")):
         if options.only not in (None, name):
             continue
-        train, test = split("adult", 0)
+        train, test = split(name, 0)
         form = (lambda some: some.form("rows")) if kind == "logistic" else (lambda some: some.table)
-        make = MODELS["logistic"] if kind == "logistic" else functools.partial(AdditiveClassifier, schema=train.schema)
+        make = functools.partial(LogisticRegression, classes=np.unique(train.labels).tolist())
+        make = make if kind == "logistic" else functools.partial(AdditiveClassifier, schema=train.schema)
         for most in SIZES:
             errors = [
                 compared(
@@ -113,7 +115,7 @@ def main() -> None:
                 )
                 for seed in range(options.seeds)
             ]  # fmt: skip
-            lines.append(line(f"{kind}, Adult in groups", most, errors))
+            lines.append(line(f"{kind}, {name} in groups", most, errors))
             print(*lines[-1], sep=" | ", flush=True)
     head = ["model", "m", "no privacy", "a person as unit, above", "group privacy, above", "ratio"]
     print("\n" + table(head, lines))

@@ -133,11 +133,30 @@ def test_a_truncated_ledger_is_refused(place, ledger):
         Ledger(place).verify()
 
 
-def test_an_empty_file_is_no_ledger_yet(place):
+def test_an_empty_file_may_be_a_ledger_that_was_cut(place):
     place.touch()
-    with pytest.raises(ValueError, match="There is no ledger"):
-        Ledger(place)
+    for given in ((), (1, 1e-6)):
+        with pytest.raises(PrivacyError, match="is empty: if it was a ledger it is damaged"):
+            Ledger(place, *given)
+    place.unlink()
     assert Ledger(place, 1, 1e-6).left() == 1
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
+
+
+def test_a_damaged_last_entry_admits_nothing(ledger, place):
+    ledger.charge(release(2.5))
+    base = sqlite3.connect(place)
+    base.execute("DROP TRIGGER unaltered")
+    (content,) = base.execute("SELECT content FROM ledger WHERE number = 1").fetchone()
+    data = json.loads(content)
+    data["total"]["basic"] = 0.01
+    text = json.dumps(data, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    base.execute("UPDATE ledger SET content = ? WHERE number = 1", (text,))
+    base.commit()
+    base.close()
+    for use in (lambda: ledger.charge(release(0.1)), ledger.left, ledger.balance, lambda: ledger.admits(())):
+        with pytest.raises(PrivacyError, match="Entry 1 of this ledger was altered or damaged"):
+            use()
 
 
 def test_a_locked_file_is_one_sentence_and_costs_nothing(place, ledger, monkeypatch):
@@ -190,7 +209,7 @@ def test_an_entry_holds_the_events_and_no_record(ledger, place):
     base = sqlite3.connect(place)
     content = json.loads(base.execute("SELECT content FROM ledger WHERE number = 1").fetchone()[0])
     base.close()
-    assert set(content) == {"number", "time", "label", "guarantee", "price", "total"}
+    assert set(content) == {"number", "time", "label", "guarantee", "price", "total", "previous"}
 
 
 def test_what_exceeds_the_budget_is_refused_with_what_is_left(ledger):

@@ -1,5 +1,6 @@
 """Whose row each row is: people by groups, in fits, in scikit-learn's pipelines and searches, and what is refused."""
 
+import decimal
 import inspect
 from dataclasses import replace
 
@@ -45,8 +46,8 @@ def made(kind, rng, people=40, most=5):
 
 def test_first_rows_count_and_a_persons_shares_add_up_to_one():
     found = people_of(["b", "a", "b", "a", "b", "b"], 6, 3)
-    np.testing.assert_array_equal(found.rows, [1, 3, 0, 2, 4])
-    np.testing.assert_array_equal(found.starts, [0, 2])
+    np.testing.assert_array_equal(found.rows, [0, 2, 4, 1, 3])
+    np.testing.assert_array_equal(found.starts, [0, 3])
     assert found.count == 2
     totals = np.add.reduceat(found.shares, found.starts)
     assert (totals <= 1).all()
@@ -71,8 +72,20 @@ def test_names_of_any_kind_are_told_apart(groups):
     ],
 )  # fmt: skip
 def test_groups_that_name_nobody_are_refused(groups):
-    with pytest.raises(ValueError, match="groups to name"):
+    with pytest.raises(ValueError, match=r"groups to (name|hold)"):
         people_of(groups, 4, 2)
+
+
+@pytest.mark.parametrize("last", [2**60 + 1005, 2**63 + 1, 0.5])
+def test_one_persons_name_changes_no_others(last):
+    """NumPy would read all of them as floats for one that is large, or not whole, and take many for one."""
+    assert people_of([*(2**60 + i for i in range(999)), last], 1000, 1).count == 1000
+
+
+@pytest.mark.parametrize("name", [decimal.Decimal("NaN"), np.datetime64("NaT"), np.float64("nan"), pd.NaT])
+def test_nobodys_name_among_objects_is_refused(name):
+    with pytest.raises(ValueError, match="missing value"):
+        people_of(np.array([name, "a"], dtype=object), 2, 1)
 
 
 @pytest.mark.parametrize("most", [None, 0, -1, 1.5, "3"])

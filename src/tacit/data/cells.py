@@ -65,7 +65,9 @@ def exact(column: Any) -> NDArray[Any]:
     Edges: masked cells are None; dates of any library keep a type of their own, which callers refuse.
     """
     if isinstance(column, np.ma.MaskedArray):
-        return np.asarray(np.ma.filled(column.astype(object), None))
+        cells = np.asarray(column.data).astype(object)
+        cells[np.ma.getmaskarray(column)] = None
+        return cells
     if getattr(getattr(column, "dtype", None), "kind", "") == "M":  # with a time zone they would be objects
         return np.asarray(column, dtype="datetime64[ns]")
     if hasattr(getattr(column, "type", None), "index_type"):  # of a pyarrow dictionary, a null is read as a value

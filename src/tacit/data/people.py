@@ -7,7 +7,7 @@ how many rows they have is not.
 
 from __future__ import annotations
 
-import math
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check, check_count
+from tacit.data.cells import exact
 from tacit.types import Array
 
 _UNITS = 2.0**24
@@ -63,13 +64,16 @@ def people_of(groups: Any, rows: int, rows_per_person: Any) -> People:
         "Declare rows_per_person: a public number that bounds how many rows of one person count.",
     )
     most = check_count("rows_per_person", rows_per_person)
-    check(not np.ma.is_masked(groups), _UNNAMED)
-    names = np.asarray(groups)
-    names = names.ravel() if names.shape == (rows, 1) else names
+    if getattr(groups, "shape", None) == (rows, 1) and hasattr(groups, "__array__"):
+        groups = np.asarray(groups).ravel()
+    names = exact(groups)
     check(names.ndim == 1 and len(names) == rows, "Expected groups to name one person for each row of the table.")
     check(not _missing(names), _UNNAMED)
     if names.dtype == object:  # numbers and texts mixed have no order, and need none
-        places = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
+        try:
+            places = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
+        except TypeError:
+            raise ValueError("Expected groups to hold numbers, text or dates.") from None
         codes = np.fromiter((places[name] for name in names.tolist()), dtype=np.intp, count=rows)
     else:
         codes = np.unique(names, return_inverse=True)[1].astype(np.intp, copy=False)
@@ -91,4 +95,10 @@ def _missing(names: NDArray[Any]) -> bool:
 
 
 def _is_nan(name: object) -> bool:
-    return isinstance(name, float | np.floating) and math.isnan(name)
+    """Whether this is a number or a date that is not one, of whatever library: it differs from itself."""
+    if isinstance(name, str | bytes | int):
+        return False
+    try:
+        return not bool(operator.eq(name, name))
+    except (ArithmeticError, TypeError, ValueError):
+        return True

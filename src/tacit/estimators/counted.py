@@ -76,7 +76,7 @@ def counted(groups: Any, sample_weight: Any, rows: int, rows_per_person: int | N
         return found
     bound = check_positive("weight_bound", weight_bound)
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = None if np.ma.is_masked(sample_weight) else np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         weights = None
     if weights is not None and weights.ndim == 0:

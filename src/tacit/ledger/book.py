@@ -259,13 +259,18 @@ def ledger_of(ledger: Ledger | str | Path | None = None) -> Ledger | None:
     if is_suspended():
         return None
     current: Ledger | None = opened()
+    address = os.environ.get(VARIABLE)
+    if current is None and address:  # of a parent's `with`, or of the user
+        current = Ledger(address)
     if ledger is None:
-        address = os.environ.get(VARIABLE)
-        return current if current is not None or not address else Ledger(address)
+        return current
     check(isinstance(ledger, Ledger | str | Path), "Expected ledger to be a tacit.Ledger or its address.")
     asked = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
     if current is not None and asked != current:
-        refuse("Another ledger is open, and would not be charged. Close it, or leave ledger= out.")
+        refuse(
+            f"Another ledger is open (by `with`, or named by {VARIABLE}), and would not be charged. Close it, or leave "
+            "ledger= out."
+        )
     return asked
 
 

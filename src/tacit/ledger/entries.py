@@ -38,8 +38,8 @@ class Line(NamedTuple):
 
 
 def sealed(number: int, data: dict[str, Any], previous: str) -> Line:
-    """The data as a line that follows a digest."""
-    content = json.dumps(data, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    """The data as a line that follows a digest, and says which: so a damaged line shows by itself."""
+    content = json.dumps({**data, "previous": previous}, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return Line(number, content, digest_of(previous, content))
 
 
@@ -133,6 +133,9 @@ def _mapping(line: Line) -> dict[str, Any]:
     data = parse(line.content)
     if not isinstance(data, dict):
         refuse("This is not a Tacit ledger, or it is damaged.")
+    if line.digest != digest_of(str(data.get("previous")), line.content):
+        what = f"Entry {line.number}" if line.number else "The settings"
+        refuse(f"{what} of this ledger was altered or damaged: its digest does not match. Nothing was spent.")
     return data
 
 

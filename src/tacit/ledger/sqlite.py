@@ -6,9 +6,11 @@ A transaction takes the lock for writing first, so that sums are read and the en
 
 from __future__ import annotations
 
+import os
+import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,18 +61,26 @@ class SqliteStore:
         return self.path.name
 
     def exists(self) -> bool:
-        """Whether there is a file with something in it; what a killed process left empty is nothing."""
-        return self.path.exists() and (not self.path.is_file() or self.path.stat().st_size > 0)
+        """Whether there is anything at the path; a ledger is never empty, so an empty file was cut."""
+        if self.path.is_file() and self.path.stat().st_size == 0:
+            refuse(
+                f"{self.name} is empty: if it was a ledger it is damaged. Delete it to make another. Nothing was spent."
+            )
+        return self.path.exists()
 
     def create(self, first: Line) -> None:
-        """Make the file, unless a ledger is in it."""
-        with self._connected("rwc") as base, _transaction(base):
-            if base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                return
-            base.execute(f"PRAGMA application_id = {APPLICATION}")
-            for statement in _TABLE.strip().splitlines():
-                base.execute(statement)
-            _SqlitePage(base).append(first)
+        """Make the file, whole or not at all, unless there is one."""
+        draft = SqliteStore(self.path.with_name(f".{self.path.name}.{os.getpid()}-{secrets.token_hex(4)}"))
+        try:
+            with draft._connected("rwc") as base, _transaction(base):
+                base.execute(f"PRAGMA application_id = {APPLICATION}")
+                for statement in _TABLE.strip().splitlines():
+                    base.execute(statement)
+                _SqlitePage(base).append(first)
+            with suppress(FileExistsError):  # another process was faster
+                os.link(draft.path, self.path)
+        finally:
+            draft.path.unlink(missing_ok=True)
 
     def lines(self) -> list[Line]:
         """All lines."""

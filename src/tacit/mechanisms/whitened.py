@@ -136,10 +136,23 @@ class WhitenedPlan(Plan):
             return self.inner.run(problem, source)
         exact = second_moment(problem, self.runs)
         second = square(add_gaussian(flat(exact), self.scale, source), len(exact))
-        even = whitening(second, self.floor, self.energy)
+        even = whitening(second, self.floor, self.energy * self._counted(problem, second))
         solution = self.inner.run(mapped(problem, even, self.runs), source)
         spread = partial(self._spread, problem.facts, second, even, solution.weights[:, 0])
         return replace(solution, weights=unmapped(solution.weights, even, self.runs), spread=spread)
+
+    def _counted(self, problem: Problem, second: Array) -> float:
+        """What part of the records counts, where they have weights: from the released moment.
+
+        The intercept's constant c gives c^2 times the sum of weights; without one, rows of norm R give R^2 times it.
+        """
+        facts = problem.facts
+        if not problem.records.shares.weighted:
+            return 1.0
+        constant = facts.intercept and self.runs == 1
+        seen = float(second[-1, -1]) / facts.constant**2 if constant else float(np.trace(second)) / facts.radius**2
+        least = self.scale / facts.radius**2
+        return min(1.0, max(seen, least) / facts.records)
 
     def _spread(self, facts: Facts, second: Array, even: Array, weights: Array) -> Spread | None:
         r"""The inner noise, in coordinates in which the estimated Hessian is diagonal; for the logistic loss.
