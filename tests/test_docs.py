@@ -50,8 +50,8 @@ def commands(page):
 
 def example():
     rng = np.random.default_rng(0)
-    X = rng.uniform(-0.5, 0.5, size=(300, 3))
-    table = {"age": 18 + 72 * (X[:, 0] + 0.5), "work": rng.choice(["public", "private"], 300)}
+    X = rng.uniform(-0.5, 0.5, size=(3_000, 3))
+    table = {"age": 18 + 72 * (X[:, 0] + 0.5), "work": rng.choice(["public", "private"], 3_000)}
     return {"X": X, "y": (X[:, 0] > 0).astype(int), "table": table}
 
 
