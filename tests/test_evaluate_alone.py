@@ -56,6 +56,8 @@ def test_where_rows_stay_the_model_sees_all_at_once(rng):
     model = Sociable()
     tacit.evaluate(model, rng.normal(size=(30, 2)), np.zeros(30, int), epsilon=1.0, metrics="accuracy")
     assert model.calls == [30]
+    tacit.evaluate(model, rng.normal(size=(30, 2)).tolist(), np.zeros(30, int), epsilon=1.0, metrics="accuracy")
+    assert model.calls == [30] + [1] * 30  # one cell of a list may change the type of all
 
 
 def test_rows_of_a_person_beyond_those_that_count_are_not_asked_about(rng):

@@ -3,7 +3,8 @@
 A library may add up a row's terms in an order that depends on how many rows it is given and where the row stands: one
 row more, and the scores of thousands of others move by their last digit, over a threshold if they lie at one. So:
 
-* where every row keeps its place in all neighbouring tables (replace-one, no people) they are asked about in one call;
+* where every row keeps its place in all neighbouring tables (replace-one, no people) they are asked about in one call,
+  unless they come as a list, whose cells have no common type;
 * where rows may move, Tacit's linear and additive models are too, which compute each row by itself
   (:func:`tacit.data.rows.row_products`);
 * every other model is then asked about one row a call, which takes a tenth of a millisecond a row and more.
@@ -50,7 +51,8 @@ class Answers:
     def of(self, method: str, each: tuple[int, ...] = (), dtype: Any = None) -> NDArray[Any]:
         """What a method of the model says about the rows that count: an array of the shape ``each`` for a row."""
         ask = getattr(self.model, method)
-        if self.fixed or type(self.model) in _BY_ROW:
+        typed = not isinstance(self.X, list | tuple)  # one cell of a list decides the type of an array of all
+        if (self.fixed and typed) or type(self.model) in _BY_ROW:
             return np.asarray(self._whole(ask(self.X), (self.length, *each), dtype)[self.rows])
         check(_length(self.X) == self.length, _UNEQUAL)
         take, places = _rows(self.X), np.arange(self.length)[self.rows]
