@@ -88,6 +88,7 @@ def calibrate_search(
     score = _score(spend) if budget.private and spend.stop < 1 else ()
     mu, part = spend.mu * math.sqrt(1 - spend.share), 1.0
     kept: tuple[SelectionPlan, tuple[Guarantee, ...]] | None = None
+    before: tuple[float, float] | None = None
     for _ in range(_ROUNDS):
         epsilon = _epsilon(mu, delta, budget) if spend.stop < 1 else part * budget.epsilon
         promised = tuple(rehearse(place, epsilon, delta) for place in range(candidates))
@@ -104,7 +105,12 @@ def calibrate_search(
         if kept is not None and (price >= _ENOUGH * budget.epsilon or spend.stop == 1 or budget.admits is not None):
             return kept
         # A ledger may admit less than its rest has of a Gaussian release: then the price does not say how much less.
-        mu *= min(_AIM * budget.epsilon / price, _LESS if budget.admits is not None else math.inf)
+        change = _AIM * budget.epsilon / price
+        if before is not None and mu != before[0]:  # prices of minimisers fall more slowly than mu: by the secant
+            slope = math.log(price / before[1]) / math.log(mu / before[0])
+            change **= 1 / min(1.0, max(0.2, slope))
+        before = mu, price
+        mu *= min(change, _LESS if budget.admits is not None else math.inf)
         part *= _LESS
     return kept if kept is not None else refuse("No noise was found with which this search fits its budget.")
 
