@@ -201,10 +201,12 @@ def test_taking_people_takes_all_their_rows(rng):
 
 def test_auto_knows_that_a_mean_of_several_is_short():
     facts = Facts(records=5000, features=11, outputs=1, radius=1.0, loss=Logistic())
-    several = Facts(records=5000, features=11, outputs=1, radius=1.0, loss=Logistic(), rows_per_person=5)
+    several = Facts(records=2000, features=31, outputs=1, radius=1.0, loss=Logistic(), rows_per_person=5)
     budget = Budget(1.0, 1e-6)
     assert "objective" in prefer(budget, facts)
     assert prefer(budget, several) == "gradient"
+    assert prefer(budget, replace(several, records=50_000, features=60)) == "whitened-gradient"
+    assert prefer(budget, replace(several, records=50_000, rows_per_person=2)) == "whitened-objective"
     assert person_share(facts) == 1
     assert person_share(several) == pytest.approx(10**-0.5)
 

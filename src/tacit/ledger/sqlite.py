@@ -7,8 +7,8 @@ A transaction takes the lock for writing first, so that sums are read and the en
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -70,7 +70,12 @@ class SqliteStore:
 
     def create(self, first: Line) -> None:
         """Make the file, whole or not at all, unless there is one."""
-        draft = SqliteStore(self.path.with_name(f".{self.path.name}.{os.getpid()}-{secrets.token_hex(4)}"))
+        try:
+            handle, place = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
+        except OSError as error:
+            raise PrivacyError(f"{self.name}: this ledger cannot be made there. Nothing was spent.") from error
+        os.close(handle)
+        draft = SqliteStore(Path(place))
         try:
             with draft._connected("rwc") as base, _transaction(base):
                 base.execute(f"PRAGMA application_id = {APPLICATION}")
