@@ -35,9 +35,9 @@ WHITE = 25.0
 SMALL, SMALL_SEEN = 2000, 0.25
 """With fewer records than this the descent on whitened rows is ahead of the minimum, where rows are seen so clearly
 (:func:`seen`)."""
-SEVERAL_COLUMNS, SEVERAL_SEEN = 32, 1.1
+SEVERAL_COLUMNS, SEVERAL_SEEN = 32, 2.2
 """Rows of people with several are whitened from so many columns on: a descent on narrow ones is as fast without. Where
-they are seen so clearly, for each of a person's rows, the minimum is ahead of the descent."""
+they are seen so clearly, and people have two, the minimum is ahead of the descent."""
 WHITE_COLUMNS, WHITE_NUMBERS = 1000, 2**27
 """Whitening by rule stops at so many columns, and at so many numbers in the mapped copy of the rows (a gigabyte)."""
 
@@ -308,7 +308,7 @@ def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
     gradient descent, whose noise does not grow with the directions of a record's gradient. Two classes: objective
     perturbation, on whitened rows, where the signal is clear of the noise; noisy gradient descent below, and with few
     records, on whitened rows too. People with several rows: noisy gradient descent in the place of objective
-    perturbation, for it knows that a mean of several gradients is short; unless they are few, and the second moment is
+    perturbation, for it knows that a mean of several gradients is short; unless they are two, and the second moment is
     clear.
     """
     clear, several = precision(budget, facts), (facts.rows_per_person or 1) > 1
@@ -326,7 +326,7 @@ def _of_two_classes(budget: Budget, facts: Facts, *, whiten: bool, several: bool
     strong = signal(budget, facts.records, facts.size)
     whiten = whiten and whitens(budget, facts)
     if several:
-        if whiten and strong >= WHITE and seen(budget, facts) >= SEVERAL_SEEN * (facts.rows_per_person or 1):
+        if whiten and strong >= WHITE and facts.rows_per_person == 2 and seen(budget, facts) >= SEVERAL_SEEN:
             return "whitened-objective"
         wide = facts.features >= SEVERAL_COLUMNS and strong >= WHITE
         return "whitened-gradient" if whiten and wide else "gradient"
