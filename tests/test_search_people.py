@@ -63,7 +63,7 @@ def test_a_ledger_of_people_is_charged(tmp_path):
     search = searching(ledger=ledger).fit(X, y, groups=groups)
     assert [entry.guarantee for entry in ledger.entries] == [search.guarantee_]
     search.estimator.set_params(rows_per_person=None)
-    with pytest.raises(PrivacyError, match="Give groups="):
+    with pytest.raises(PrivacyError, match="groups="):
         search.fit(X, y)
     search.estimator.set_params(rows_per_person=2)
     with pytest.raises(PrivacyError, match="rows_per_person=4"):

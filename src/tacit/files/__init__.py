@@ -36,7 +36,10 @@ def save(model: Any, path: str | Path, schema: Schema | None = None) -> None:
     if isinstance(model, PrivateLinear):
         models.save(model, path, schema)
         return
-    check(hasattr(model, "network_"), "Expected a fitted linear model or network of Tacit to save.")
+    check(
+        hasattr(model, "network_"),
+        "Expected a fitted model of Tacit to save; of a search or a pipeline, save the model in it (best_estimator_).",
+    )
     check(schema is None, "A network has no schema: it takes rows or images.")
     _networks().save(model, path)
 

@@ -40,7 +40,10 @@ def _object_to_unit(release: int | None, unit: int | None, adjacency: Adjacency)
             "that person, which this release does not cover: use replace-one, or a ledger with rows_per_person."
         )
     if unit is not None and release is None:
-        refuse(f"This ledger protects people with up to {unit:,} rows, the release single rows. Give groups=.")
+        refuse(
+            f"This ledger protects people with up to {unit:,} rows, the release single rows. Say whose row each is: "
+            "groups= (on the command line --person)."
+        )
     if unit is not None and release is not None and release < unit:
         refuse(
             f"This ledger protects people with up to {unit:,} rows, the release those with up to {release:,}. "
