@@ -227,7 +227,7 @@ def test_a_ledger_states_itself(data, tmp_path, capsys):
     whole = book.statement()
     assert whole.holds
     assert (whole.numbers["epsilon"], whole.numbers["spent"], whole.numbers["releases"]) == (3.0, book.spent(), 2)
-    assert f"1. {first.guarantee_.method}: epsilon = 0.5" in said(whole, "mechanism")
+    assert f"1. LogisticRegression, {first.guarantee_.method}: epsilon = 0.5" in said(whole, "mechanism")
     assert main(["statement", str(path)]) == 0
     assert capsys.readouterr().out.strip() == str(whole)
     LogisticRegression(epsilon=0.1, classes=[0, 1], random_state=0, ledger=book).fit(X, y)

@@ -71,7 +71,7 @@ def test_no_release_without_an_entry_whoever_is_killed(tmp_path, monkeypatch):
     address = str(tmp_path / "ledger.sqlite")
     Ledger(address, epsilon=1.0, delta=1e-6)
     try:
-        found = fire.fire(address, tmp_path, processes=3, spends=40, epsilon=0.1, pause=0.3)
+        found = fire.fire(address, tmp_path, processes=3, spends=40, epsilon=0.1, pause=0.05)
     finally:
         del sys.modules["ledger"]
     assert found.releases <= found.entries <= found.releases + found.kills

@@ -74,7 +74,7 @@ def test_a_server_keeps_a_ledger_as_a_file_does(address):
     made.charge(release(1.0), "by hand")
     again = Ledger(address)
     assert again == made
-    assert [entry.label for entry in again.entries] == ["", "by hand"]
+    assert [entry.label for entry in again.entries] == ["LogisticRegression, whitened-gradient", "by hand"]
     assert again.verify().spent == made.spent()
     with pytest.raises(PrivacyError, match="room for a Gaussian release"):
         again.charge(release(2.9))

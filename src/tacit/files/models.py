@@ -282,7 +282,7 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
         parameters.get("class_weight") != "balanced" or guarantee.theorem in COUNTING or not guarantee.events,
         "Its classes were weighted by counts, and its guarantee does not price them.",
     )
-    own = guarantee.protects == MODEL and guarantee.method != "counts"
+    own = guarantee.protects in (MODEL, RECORD) and guarantee.method != "counts"  # RECORD: of a second collected model
     need(own, "Its guarantee is that of counts, statistics or scores, and not that of a model.")
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
