@@ -1,7 +1,9 @@
-"""Row norms, and the multipliers that clip every row to a public norm, without a copy of the matrix.
+"""Rows on a grid: every row is clipped to a public norm, and its numbers are rounded to whole steps of a public size.
 
 A row's norm is a sum in the order of its columns, so that it depends on the row's numbers alone: not on other rows, not
-on zeros, and not on whether they are stored.
+on zeros, and not on whether they are stored. Rows that lie on the grid have at most :data:`BITS` binary digits a
+number: sums of their products with numbers of few digits are exact in double precision, in whatever order they are
+added (:mod:`tacit.linear.whole`), and float32 holds them, which takes half the memory.
 """
 
 from __future__ import annotations
@@ -22,21 +24,40 @@ from tacit.data.canonical import canonical, thin
 from tacit.types import Array
 
 HUGE = 1e100
-"""Where entries are cut, each by itself, so that no product with weights overflows."""
+"""Where entries are cut, each by itself, so that no product overflows."""
+BITS = 24
+"""Binary digits of a number on the grid: as many as float32 holds."""
+SINGLE = (1e-20, 1e20)
+"""Clips of rows that float32 can hold, however small their numbers are: beyond, they are stored in double precision."""
 _BLOCK = 2**17
 _FEW = 128
 """Up to this many columns it is faster to add column to column than to add along rows."""
+_NOT_FINITE = "Expected finite numbers in X, found NaN or infinity; remove or fill them."
+
+
+def grid_step(clip: float) -> float:
+    """The step of the grid for rows of norm at most ``clip``: a power of two, of which the clip is at most 2**24."""
+    mantissa, exponent = math.frexp(clip)
+    return math.ldexp(1.0, exponent - (1 if mantissa == 0.5 else 0) - BITS)
+
+
+def on_grid(values: Array, step: float) -> Array:
+    """Values of fewer than 2**51 steps rounded to whole steps, in place: adding 1.5 * 2**52 steps rounds them off."""
+    far = 1.5 * 2.0**52 * step
+    values += far
+    values -= far
+    return values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design:
-    """Rows in canonical form with the multipliers that keep every design row (s_i x_i, c) within a public radius.
+    """Design rows ``(x_i min(1, clip / ||x_i||), c)``, in canonical form and on the grid, within a public radius.
 
-    Made from raw rows, and from nothing else: there is no way to give it a matrix that is not canonical, or multipliers
-    and norms that are not the matrix's own. So nothing can be trained on that was not clipped.
+    Made from raw rows, and from nothing else: there is no way to give it rows that are not canonical, or norms that
+    are not theirs. So nothing can be trained on that was not clipped.
 
-    ``matrix`` is read-only; it shares the memory of X where X was canonical. ``norms`` are those of design rows:
-    hypot(min(||x_i||, clip), c).
+    ``matrix`` is read-only; its last column is the intercept's constant, itself a whole number of steps, where there
+    is one. ``norms`` bound those of design rows: hypot(min(||x_i|| + sqrt(d)/2 steps, clip), c).
 
     Edges: entries are cut at +-1e100, each by itself; NaN and infinity raise.
     """
@@ -45,21 +66,22 @@ class Design:
     clip: float
     intercept: float = 0.0
     matrix: Any = field(init=False)
-    scales: Array = field(init=False)
     norms: Array = field(init=False)
 
     def __post_init__(self, X: Any) -> None:
-        matrix = _cut(canonical(X))
-        scales, norms = _clip(matrix, self.clip)
-        self._set(matrix, scales, np.hypot(norms, self.intercept, out=norms))
+        clip = check_positive("clip", self.clip)
+        step = grid_step(math.hypot(clip, self.intercept))
+        object.__setattr__(self, "intercept", round(self.intercept / step) * step)
+        matrix, norms = _clipped(canonical(X), clip, self.intercept, step)
+        self._set(matrix, np.hypot(norms, self.intercept, out=norms))
 
-    def _set(self, matrix: Any, scales: Array, norms: Array) -> None:
+    def _set(self, matrix: Any, norms: Array) -> None:
         if thin(matrix):
             parts = tuple(_sealed(part) for part in (matrix.data, matrix.indices, matrix.indptr))
             matrix = sparse.csr_array(parts, shape=matrix.shape)
         else:
             matrix = _sealed(matrix)
-        for name, value in (("matrix", matrix), ("scales", _sealed(scales)), ("norms", _sealed(norms))):
+        for name, value in (("matrix", matrix), ("norms", _sealed(norms))):
             object.__setattr__(self, name, value)
 
     @property
@@ -67,46 +89,31 @@ class Design:
         """Largest norm that a design row can have: public."""
         return math.hypot(self.clip, self.intercept)
 
+    @property
+    def step(self) -> float:
+        """The grid's."""
+        return grid_step(self.radius)
+
+    @property
+    def columns(self) -> int:
+        """Columns without the intercept's."""
+        return int(self.matrix.shape[1]) - (1 if self.intercept else 0)
+
     def take(self, rows: NDArray[np.intp]) -> Design:
         """The rows at these positions (a copy of them)."""
         part = copy.copy(self)
-        part._set(self.matrix[rows], self.scales[rows], self.norms[rows])
+        part._set(self.matrix[rows], self.norms[rows])
         return part
+
+    def dense(self, rows: NDArray[np.intp] | slice) -> Array:
+        """The rows at these positions in float64, none of them sparse."""
+        part: Any = self.matrix[rows]
+        return np.asarray(part.toarray() if thin(part) else part, dtype=np.float64)
 
     def block(self, rows: slice) -> Any:
         """Consecutive rows in float64: a view, or a copy of what is stored as float32."""
         block = _csr_rows(self.matrix, rows) if thin(self.matrix) else self.matrix[rows]
         return block.astype(np.float64, copy=False)
-
-    def times(self, weights: Array) -> Array:
-        """Clipped rows times weights, without the intercept; each row's by itself, as in :func:`row_products`."""
-        records, features = self.matrix.shape
-        step = max(64, 2 * _BLOCK // max(1, features))
-        columns = weights.reshape(features, math.prod(weights.shape[1:]))
-        scores = np.empty((records, columns.shape[1]))
-        for start in range(0, records, step):
-            rows = slice(start, min(start + step, records))
-            scores[rows] = row_products(self.block(rows), columns)
-        scores *= self.scales[:, None]
-        return scores.reshape(records, *weights.shape[1:])
-
-
-def row_products(block: Any, weights: Array) -> Array:
-    """Rows times columns of weights: each row's result is the same to the last bit, whatever the other rows are.
-
-    A matrix product may add up a row's terms in an order that depends on the row's place and on the number of rows.
-    Where a decision hangs on the result, a neighbour's presence must not move it by an ulp.
-    """
-    if thin(block):  # the sparse product walks along one row at a time
-        return np.asarray(block @ weights, dtype=np.float64)
-    products = np.zeros((len(block), weights.shape[1]))
-    if block.size:
-        starts, terms = np.arange(0, block.size, block.shape[1]), np.empty(block.shape)
-        for place, column in enumerate(weights.T):
-            # Each row is a segment that is added up by itself: no product, and no loop over several rows.
-            np.multiply(block, column, out=terms)
-            products[:, place] = np.add.reduceat(terms.ravel(), starts)
-    return products
 
 
 def row_norms(X: Any) -> Array:
@@ -114,9 +121,12 @@ def row_norms(X: Any) -> Array:
 
     Edges: right to d+8 ulps from denormals to 1e308; ``inf`` where the norm itself overflows; NaN or infinity raise.
     """
-    mantissas, exponents = _row_sizes(canonical(X))
-    with np.errstate(over="ignore", under="ignore"):
-        norms: Array = np.ldexp(mantissas, exponents)
+    matrix = canonical(X)
+    norms = np.zeros(matrix.shape[0])
+    for rows, values, places in _blocks(matrix):
+        mantissas, exponents = _row_sizes(values, places, rows.stop - rows.start)
+        with np.errstate(over="ignore", under="ignore"):
+            norms[rows] = np.ldexp(mantissas, exponents)
     return norms
 
 
@@ -127,7 +137,50 @@ def row_scales(X: Any, clip: float) -> Array:
 
     Edges: a zero row has s_i = 1; NaN or infinity in X raise; float32 rows are to be multiplied in float64.
     """
-    return _clip(canonical(X), clip)[0]
+    matrix = canonical(X)
+    scales = np.ones(matrix.shape[0])
+    for rows, values, places in _blocks(matrix):
+        scales[rows] = _clip(values, places, rows.stop - rows.start, clip, matrix.shape[1])[0]
+    return scales
+
+
+def _clipped(X: Any, clip: float, constant: float, step: float) -> tuple[Any, Array]:
+    """The clipped rows on the grid, and bounds on their norms: block by block, each read once."""
+    records, features = X.shape
+    kind = np.float32 if SINGLE[0] <= clip <= SINGLE[1] else np.float64
+    rounding, norms = 0.5 * math.sqrt(features) * step, np.zeros(records)
+    matrix = _room(X, constant, kind)
+    for rows, values, places in _blocks(X):
+        _cut(values)
+        scales, sizes = _clip(values, places, rows.stop - rows.start, clip - rounding, features)
+        if not (scales == 1).all():
+            np.multiply(values, scales[:, None] if places is None else scales[places], out=values)
+        if places is None:
+            matrix[rows, :features] = on_grid(values, step)
+        else:
+            stored = matrix.data[matrix.indptr[rows.start] : matrix.indptr[rows.stop]]
+            stored[np.arange(len(values)) + (places if constant else 0)] = on_grid(values, step)
+        norms[rows] = np.minimum(sizes + rounding, clip)
+    return matrix, norms
+
+
+def _room(X: Any, constant: float, kind: type[np.floating[Any]]) -> Any:
+    """A matrix for the rows and, where it is not 0, the constant behind each, which is filled in."""
+    (records, features), more = X.shape, 1 if constant else 0
+    if not thin(X):
+        dense = np.empty((records, features + more), dtype=kind)
+        dense[:, features:] = constant
+        return dense
+    starts = X.indptr + more * np.arange(records + 1, dtype=X.indptr.dtype)
+    entries = np.empty(int(starts[-1]), dtype=kind)
+    indices = X.indices
+    if more:
+        last = np.zeros(len(entries), dtype=bool)
+        last[starts[1:] - 1] = True
+        indices = np.empty(len(entries), dtype=X.indices.dtype)
+        indices[last], entries[last] = features, constant
+        indices[~last] = X.indices
+    return sparse.csr_array((entries, indices, starts), shape=(records, features + more))
 
 
 def _sealed(array: NDArray[Any]) -> NDArray[Any]:
@@ -137,15 +190,10 @@ def _sealed(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _cut(matrix: Any) -> Any:
-    """The matrix with entries of at most 1e100."""
-    entries = matrix.data if thin(matrix) else matrix
-    # The extremes are taken without a temporary of the matrix's size.
-    if entries.size and max(float(entries.max()), -float(entries.min())) > HUGE and np.isfinite(entries).all():
-        matrix = matrix.copy()
-        entries = matrix.data if thin(matrix) else matrix
-        np.clip(entries, -HUGE, HUGE, out=entries)
-    return matrix
+def _cut(values: Array) -> None:
+    """Cut entries at +-1e100, in place, unless one is not finite: that is refused where norms are taken."""
+    if values.size and max(float(values.max()), -float(values.min())) > HUGE and np.isfinite(values).all():
+        np.clip(values, -HUGE, HUGE, out=values)
 
 
 def _csr_rows(matrix: Any, rows: slice) -> Any:
@@ -156,11 +204,13 @@ def _csr_rows(matrix: Any, rows: slice) -> Any:
     return sparse.csr_array((matrix.data[low:high], matrix.indices[low:high], pointers), shape=shape)
 
 
-def _clip(X: Any, clip: float) -> tuple[Array, Array]:
-    """The multipliers of :func:`row_scales`, and the norms min(||x_i||, clip) of the clipped rows, in one pass."""
+def _clip(
+    values: Array, places: NDArray[np.intp] | None, count: int, clip: float, features: int
+) -> tuple[Array, Array]:
+    """The multipliers of :func:`row_scales`, and the norms min(||x_i||, clip) of the clipped rows, of one block."""
     limit = check_positive("clip", clip)
-    mantissas, exponents = _row_sizes(X)
-    limit *= 1 - (X.shape[1] + 8) * 2.0**-52
+    mantissas, exponents = _row_sizes(values, places, count)
+    limit *= 1 - (features + 8) * 2.0**-52
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         scales: Array = np.divide(limit, mantissas)
         np.ldexp(scales, -exponents, out=scales)
@@ -170,28 +220,19 @@ def _clip(X: Any, clip: float) -> tuple[Array, Array]:
     return np.minimum(scales, 1.0, out=scales), np.minimum(norms, clip, out=norms)
 
 
-def _row_sizes(X: Any) -> tuple[Array, NDArray[np.intc]]:
+def _row_sizes(values: Array, places: NDArray[np.intp] | None, count: int) -> tuple[Array, NDArray[np.intc]]:
     """Norms as mantissa * 2**exponent, which neither overflows nor underflows; the exponent is 0 for ordinary rows."""
-    mantissas = np.zeros(X.shape[0])
-    exponents = np.zeros(X.shape[0], dtype=np.intc)
-    for rows, values, places in _blocks(X):
-        count = rows.stop - rows.start
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            squares = _sums(values * values, places, count)
-            ordinary = (squares > 1e-280) & (squares < 1e280)
-            if not ordinary.all():
-                largest = _largest(abs(values), places, count)
-                check(
-                    np.isfinite(largest).all(),
-                    "Expected finite numbers in X, found NaN or infinity; remove or fill them.",
-                )
-                exponents[rows] = np.where(ordinary, 0, np.frexp(largest)[1])
-                shifts = -exponents[rows]
-                squares = _sums(
-                    np.ldexp(values, shifts[:, None] if places is None else shifts[places]) ** 2, places, count
-                )
-        mantissas[rows] = np.sqrt(squares)
-    return mantissas, exponents
+    exponents = np.zeros(count, dtype=np.intc)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = _sums(values * values, places, count)
+        ordinary = (squares > 1e-280) & (squares < 1e280)
+        if not ordinary.all():
+            largest = _largest(abs(values), places, count)
+            check(np.isfinite(largest).all(), _NOT_FINITE)
+            exponents = np.where(ordinary, 0, np.frexp(largest)[1]).astype(np.intc)
+            shifts = -exponents
+            squares = _sums(np.ldexp(values, shifts[:, None] if places is None else shifts[places]) ** 2, places, count)
+    return np.sqrt(squares), exponents
 
 
 def _sums(values: Array, places: NDArray[np.intp] | None, count: int) -> Array:
@@ -218,16 +259,16 @@ def _largest(values: Array, places: NDArray[np.intp] | None, count: int) -> Arra
 
 
 def _blocks(X: Any) -> Iterator[tuple[slice, Array, NDArray[np.intp] | None]]:
-    """Blocks of rows in float64: where they are, their values, and of stored entries the row that each belongs to."""
+    """Blocks of rows, copied to float64: where they are, their values, and of stored entries the row of each."""
     records, features = X.shape
     if not thin(X):
         step = max(1, _BLOCK // max(1, features))
         for start in range(0, records if features else 0, step):
             rows = slice(start, min(start + step, records))
-            yield rows, np.asarray(X[rows], dtype=np.float64), None
+            yield rows, X[rows].astype(np.float64), None
         return
     edges = np.searchsorted(X.indptr, np.arange(0, X.indptr[-1], _BLOCK))
     for start, stop in itertools.pairwise(np.unique([*edges, 0, records]).tolist()):
         low, high = X.indptr[[start, stop]]
         places = np.repeat(np.arange(stop - start), np.diff(X.indptr[start : stop + 1]))
-        yield slice(start, stop), np.asarray(X.data[low:high], dtype=np.float64), places
+        yield slice(start, stop), X.data[low:high].astype(np.float64), places

@@ -61,12 +61,21 @@ class Shares:
         """The most rows of one record."""
         return self.rows_per_person or 1
 
-    def weigh(self, parts: Parts, rows: slice) -> Parts:
+    def weigh(self, parts: Parts) -> Parts:
         """Parts of rows, one a row or a line of numbers each, times their weights."""
         if self.weights is None:
             return parts
-        weights = self.weights[rows]
-        return parts * (weights if parts.ndim == 1 else weights[:, None])  # type: ignore[return-value]
+        return parts * (self.weights if parts.ndim == 1 else self.weights[:, None])  # type: ignore[return-value]
+
+    def part(self, rows: slice) -> Shares:
+        """Those of consecutive rows, which part no person."""
+        if self.weights is None:
+            return self
+        starts = self.starts
+        if starts is not None:
+            first, last = np.searchsorted(starts, [rows.start, rows.stop])
+            starts = starts[first:last] - rows.start
+        return replace(self, weights=self.weights[rows], starts=starts)
 
     def slices(self, rows: int, step: int) -> Iterator[slice]:
         """Blocks of about ``step`` rows, none of which parts a person."""

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, va
 
 from tacit.checks import check, check_positive, check_real, plain_numbers, refuse
 from tacit.data.canonical import canonical, column
-from tacit.data.rows import Design
 from tacit.estimators.counted import Counted, counted
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit, picked
 from tacit.ledger import CarriesLedger, Ledger, ledger_of
+from tacit.linear.predictions import clipped_scores
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
@@ -177,7 +177,7 @@ class PrivateLinear(CarriesLedger, Watched):
         found = train(prepared, problem, source, self._spend, charged=True)
         solution = _without(found, slice(columns, X.shape[1]))
         self._keep(solution)
-        self.build(solution.weights, columns, intercept, prepared)
+        self.build(solution.weights, columns, problem.records.intercept, prepared)
         note_fit(problem.records.count, picked(problem, found.weights) if hasattr(self, "classes_") else ())
 
     def _counted(self, groups: Any, sample_weight: Any, rows: int) -> Counted:
@@ -258,7 +258,7 @@ class PrivateLinear(CarriesLedger, Watched):
     def _scores(self, X: Any) -> Array:
         """The linear predictor, of rows clipped as in training."""
         check_is_fitted(self, "coef_")
-        return np.asarray(Design(self._validated(X), float(self.clip)).times(self.coef_.T) + self.intercept_)
+        return np.asarray(clipped_scores(self._validated(X), float(self.clip), self.coef_.T) + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.data.curator import FEW, note
 from tacit.linear.problem import Problem
+from tacit.linear.whole import Pieces
 from tacit.types import Array
 
 _HANDFUL = (
@@ -41,6 +42,7 @@ def note_fit(records: int, predicted: Iterable[NDArray[Any]] = ()) -> None:
 
 def picked(problem: Problem, weights: Array) -> Iterator[NDArray[Any]]:
     """The class numbers that a linear classifier gives its training rows, block by block."""
-    for block, rows in problem.records.blocks():
-        scores = problem.records.predict(block, rows, weights)
+    pieces = Pieces.of(weights)
+    for block in problem.records.blocks():
+        scores = pieces.scores(block.rows)
         yield scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)

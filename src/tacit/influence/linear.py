@@ -18,8 +18,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from tacit.checks import check, check_positive
@@ -27,6 +25,8 @@ from tacit.data.canonical import column
 from tacit.linear.losses import Logistic
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.newton import Newton
+from tacit.linear.solvers.searched import coupled_hessian
+from tacit.linear.whole import Pieces
 from tacit.types import Array, Loss
 
 LARGEST = 4000
@@ -69,7 +69,7 @@ class Influence:
         check(problem.loss.coupled or problem.outputs == 1, "Expected one model; take problem.column(j) of several.")
         check(weights.size <= LARGEST, f"Expected at most {LARGEST} parameters for an exact Hessian.")
         joint = problem.loss.coupled
-        hessian = _softmax_hessian(problem, weights) if joint else problem.gradient_and_hessian(weights)[1]
+        hessian = coupled_hessian(problem, weights) if joint else problem.gradient_and_hessian(weights)[1]
         try:
             factor = cho_factor(hessian)
         except LinAlgError:
@@ -78,10 +78,10 @@ class Influence:
 
     def gradients(self) -> Iterator[tuple[slice, Array]]:
         """Blocks of records' loss gradients, one flat row a record."""
-        records, loss = self.problem.records, self.problem.loss
-        for block, rows in records.blocks():
-            slopes = loss.slope(records.predict(block, rows, self.weights), records.targets[rows])
-            design = design_rows(records, rows)
+        loss, pieces = self.problem.loss, Pieces.of(self.weights)
+        for block in self.problem.records.blocks():
+            slopes, design = loss.slope(pieces.scores(block.rows), block.targets), block.design()
+            rows = slice(block.first, block.first + block.count)
             yield rows, (design[:, :, None] * slopes[:, None, :]).reshape(len(design), -1)
 
     def vectors(self) -> Iterator[tuple[slice, Array]]:
@@ -168,14 +168,6 @@ def error_bound(records: int, lipschitz: float, smoothness: float, third: float,
     return (2 * smoothness * lipschitz + third * lipschitz**2 / zeta) / (zeta * records) ** 2
 
 
-def design_rows(records: Records, rows: NDArray[np.intp] | slice) -> Array:
-    """The design rows at these positions, dense: clipped, with the intercept's constant."""
-    part: Any = records.design.matrix[rows]
-    thin = bool(sparse.issparse(records.design.matrix))
-    dense = np.asarray(part.toarray() if thin else part, dtype=np.float64) * records.design.scales[rows, None]
-    return np.hstack([dense, np.full((len(dense), 1), records.design.intercept)]) if records.design.intercept else dense
-
-
 def _signs(y: Any) -> Array:
     """Two labels as -1 and +1, in their sorted order; no sentence quotes one."""
     labels = np.asarray(column(y)).ravel()
@@ -199,18 +191,3 @@ def _values(y: Any) -> Array:
         targets = np.array([np.nan])
     check(np.isfinite(targets).all(), "Expected finite numbers as targets of this loss.")
     return targets
-
-
-def _softmax_hessian(problem: Problem, weights: Array) -> Array:
-    """The joint Hessian of all scores, in the order of the flattened weights."""
-    records, (d, k) = problem.records, weights.shape
-    total = np.zeros((d, k, d, k))
-    for block, rows in records.blocks():
-        z, y = records.predict(block, rows, weights), records.targets[rows]
-        for a in range(k):
-            curves = problem.loss.curve(z, y, np.broadcast_to(np.eye(k)[a], z.shape))
-            for b in range(k):
-                total[:, a, :, b] += records.hessian(block, rows, np.ascontiguousarray(curves[:, b]))
-    flat = total.reshape(d * k, d * k)
-    flat[np.diag_indices(d * k)] += problem.strength
-    return flat

@@ -10,26 +10,26 @@ for few gradients are as long as C. Where all rows of a person are alike, that p
 noise. The rows' own gradients are cut to 2 C only: what is cut before the mean is taken moves the model away from the
 minimum, and inflates the weights of a classifier.
 
-Guarantee: a person's part is a projection of the mean onto a ball, and a projection does not increase distances. What
-rounding moves the mean by (:func:`tacit.linear.problem.rounding_slack`, relative to the clip of rows) it moves the
-projection by at most, and :func:`person_slack` is for the projection's own arithmetic.
+Guarantee: a person's part is a projection of the mean onto a ball, and a projection does not increase distances. It is
+then rounded to a grid, so that sums over people are exact; :func:`person_slack` is for all of this arithmetic.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tacit.data.canonical import thin
-from tacit.data.rows import Design
-from tacit.data.shares import Shares
+from tacit.linear.records import Block
+from tacit.linear.whole import Whole, added, digits_of
 from tacit.types import Array, Facts
 
 WIDER = 2.0
 """The clip of rows' own gradients in units of C."""
+PART_DIGITS = 28
+"""Binary digits of a person's part."""
 
 
 def person_share(facts: Facts) -> float:
@@ -48,37 +48,29 @@ def person_slack(facts: Facts) -> float:
     """What computing means, their norms and the cut adds to a sum's sensitivity, relative to the clip of rows.
 
     With u = 2**-53: a mean of m terms errs by m u, the norm of s numbers by (s + 2) u, the factor and its product by 4
-    u; n + 1 people at most, in two sums. Nothing where nobody has several rows.
+    u, each of s numbers by half a step of the grid; two people at most. Nothing where nobody has several rows.
     """
     several = facts.rows_per_person or 1
-    return 0.0 if several == 1 else 2.0 * (facts.records + 1) * (several + facts.size + 16) * 2.0**-53
+    rounded = math.sqrt(facts.size) * 2.0**-PART_DIGITS
+    return 0.0 if several == 1 else 2.0 * ((several + facts.size + 16) * 2.0**-53 + rounded)
 
 
-def gather_people(
-    design: Design, shares: Shares, block: Any, rows: slice, slopes: Array, clip: float, *, coupled: bool
-) -> tuple[Array, Array]:
-    """The sum over a block's people of their weighted rows times slopes, each cut to norm ``clip``; and the norms left.
+def people_sums(block: Block, slopes: Array, clip: float, *, coupled: bool) -> tuple[Whole, Whole]:
+    """The sum over a block's people of their weighted rows times slopes, each cut to norm ``clip``; and of the norms.
 
-    A row of norms a person: one number for coupled slopes, whose columns are cut together, else one a column. The block
-    must part no person (:meth:`Shares.slices`).
+    One norm a person for coupled slopes, whose columns are cut together, else one a column.
     """
-    assert shares.starts is not None  # for the type checker
-    first, last = np.searchsorted(shares.starts, [rows.start, rows.stop])
-    starts, count = shares.starts[first:last] - rows.start, slopes.shape[0]
-    weighted = shares.weigh(slopes, rows)
-    scaled = weighted * design.scales[rows, None]
-    places, ends = np.arange(count), np.append(starts, count)
+    starts = block.shares.starts
+    assert starts is not None  # for the type checker
+    weighted = block.shares.weigh(slopes)
+    places, ends = np.arange(block.count), np.append(starts, block.count)
     means = []
-    for column in scaled.T:
-        mean = sparse.csr_matrix((column, places, ends), shape=(len(starts), count)) @ block
+    for column in weighted.T:
+        mean = sparse.csr_matrix((column, places, ends), shape=(len(starts), block.count)) @ block.rows
         means.append(np.asarray(mean.toarray() if thin(mean) else mean))
-    squares = np.stack([np.einsum("ij,ij->i", mean, mean) for mean in means], axis=1)
-    if design.intercept:
-        constants = design.intercept * np.add.reduceat(weighted, starts, axis=0)
-        squares += constants**2
-    norms = np.sqrt(squares.sum(axis=1, keepdims=True) if coupled else squares)
+    squares = np.stack([np.add.accumulate(mean**2, axis=1)[:, -1] for mean in means], axis=1)
+    norms = np.sqrt(np.add.accumulate(squares, axis=1)[:, -1:] if coupled else squares)
     factors = np.broadcast_to(clip / np.maximum(norms, clip), (len(starts), len(means)))
-    total = np.stack([mean.T @ factor for mean, factor in zip(means, factors.T, strict=True)], axis=1)
-    if design.intercept:
-        total = np.vstack([total, (constants * factors).sum(axis=0)])
-    return total, np.minimum(norms, clip)
+    parts = np.stack([mean * factor[:, None] for mean, factor in zip(means, factors.T, strict=True)], axis=2)
+    digits = min(PART_DIGITS, 53 - digits_of(block.most))
+    return added(parts, clip, block.most, digits), added(np.minimum(norms, clip), clip, block.most)

@@ -13,23 +13,27 @@ The proof is on the docs' page "A clip that follows the residuals".
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from tacit.checks import check, check_count
-from tacit.linear.person_clip import WIDER, gather_people, person_share, person_slack
-from tacit.linear.problem import Problem, clip_slopes, largest_weight, steps_slack
+from tacit.linear.arithmetic import largest_slope, largest_weight, noisy_pieces, rounding_slack
+from tacit.linear.parts import clip_slopes
+from tacit.linear.person_clip import WIDER, people_sums, person_share, person_slack
+from tacit.linear.problem import Problem
+from tacit.linear.records import Block
 from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.descent import Descent
 from tacit.linear.solvers.newton import Newton
+from tacit.linear.whole import Pieces, Whole, added
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.defaults import precision
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
-from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site, Solution
+from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Loss, Site, Solution
 
 STEPS, MOMENTUM = 160, 0.9
 START, LOWEST = 0.02, 0.003
@@ -59,22 +63,35 @@ def sensitivity(weight: float) -> Sensitivity:
 def clipped_sums(problem: Problem, weights: Array, clip: float, person: float = 1.0) -> tuple[Array, float]:
     """Sums over records of their gradients, each cut to norm ``clip``, and of the norms that are left.
 
-    Both are Lipschitz in the scores, so :func:`~tacit.linear.problem.rounding_slack`, relative to the clip, covers the
-    arithmetic of either. A person's gradient is the mean of those of the rows, cut to ``clip / person`` before.
+    :func:`~tacit.linear.arithmetic.rounding_slack`, relative to the clip, covers the arithmetic of either. A person's
+    gradient is the mean of those of the rows, cut to ``clip / person`` before.
     """
-    records, total, sizes = problem.records, np.zeros_like(weights), 0.0
-    design, shares = records.design, records.shares
-    for block, rows in records.blocks():
-        slopes = problem.loss.slope(records.predict(block, rows, weights), records.targets[rows])
-        norms = design.norms[rows, None]
-        clip_slopes(slopes, norms, clip / person, coupled=False)
-        if person < 1 and shares.starts is not None:
-            part, left = gather_people(design, shares, block, rows, slopes, clip, coupled=False)
-        else:
-            part, left = records.gather(block, rows, slopes), shares.weigh(np.abs(slopes) * norms, rows)
-        total += part
-        sizes += float(left.sum())
-    return total, sizes
+    facts = problem.facts
+    largest = largest_slope(facts, clip / person)
+    part = ClippedSums(problem.loss, Pieces.of(weights, 1), clip, person, largest, noisy_pieces(facts))
+    total, sizes = problem.records.add_up(part)
+    return total, float(sizes[0])
+
+
+@dataclass(frozen=True)
+class ClippedSums:
+    """One block's part of :func:`clipped_sums`."""
+
+    loss: Loss
+    weights: Pieces = field(repr=False)
+    clip: float
+    person: float
+    largest: float
+    count: int
+
+    def __call__(self, block: Block) -> tuple[Whole, ...]:
+        """The block's parts."""
+        slopes, norms = self.loss.slope(self.weights.scores(block.rows), block.targets), block.norms[:, None]
+        clip_slopes(slopes, norms, self.clip / self.person, coupled=False)
+        if self.person < 1 and block.shares.starts is not None:
+            return people_sums(block, slopes, self.clip, coupled=False)
+        sizes = block.shares.weigh(np.abs(slopes) * norms)
+        return block.gather(slopes, self.largest, self.count), added(sizes, self.clip, block.most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +177,7 @@ class AdaptiveGradient:
         lowest, start = LOWEST * unit, START * unit
         share = person_share(facts)
         person = share if share == 1 else share / WIDER  # of a row's clip
-        arithmetic = (steps_slack(facts, lowest) + person_slack(facts)) / person
+        arithmetic = (rounding_slack(facts, lowest) + person_slack(facts)) / person
         moved = sensitivity(weight).plus((1 + weight) * arithmetic)
 
         def released(scale: float) -> tuple[Event, ...]:
@@ -171,7 +188,7 @@ class AdaptiveGradient:
         step = 1.8 * (1 + MOMENTUM) / facts.curvature
         descent = Descent(
             steps=steps, step=step, momentum=MOMENTUM, schedule="linear", average="tail",
-            largest=largest_weight(facts, lowest),
+            largest=largest_weight(facts),
         )  # fmt: skip
         noise = max(scale, 1e-300) / facts.records
         goal = min(1.25, 0.25 * precision(budget, facts)) * unit / facts.radius**2

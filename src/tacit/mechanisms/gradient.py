@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from tacit.linear.arithmetic import largest_weight, rounding_slack
 from tacit.linear.person_clip import person_share, person_slack, row_clip
-from tacit.linear.problem import Problem, largest_weight, steps_slack
+from tacit.linear.problem import Problem
 from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
 from tacit.mechanisms import defaults
@@ -153,7 +154,7 @@ class GradientPerturbation:
         )
         steps, clip = rule.steps, rule.clip
         norm, person = record_clip * math.sqrt(facts.models), record_clip / clip
-        arithmetic = norm / person * (steps_slack(facts, clip) + person_slack(facts))
+        arithmetic = norm / person * (rounding_slack(facts, clip) + person_slack(facts))
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = arithmetic + grid_slack(scale, facts.size)
@@ -178,7 +179,7 @@ class GradientPerturbation:
             average=rule.average,
             radius=self.radius,
             optimizer=self.optimizer,
-            largest=largest_weight(facts, clip),
+            largest=largest_weight(facts),
         )
         # Sphere noise is for records that are used once: one step over all records is one disjoint batch.
         theorem = "disjoint-gradient" if self.noise == "sphere" else sampler.theorem

@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check, check_count, check_positive
-from tacit.linear.problem import Problem, rounding_slack
+from tacit.linear.arithmetic import rounding_slack
+from tacit.linear.problem import Problem
+from tacit.linear.records import in_memory
 from tacit.linear.smoothing import check_smoothing, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Schedule
 from tacit.mechanisms import defaults
@@ -87,9 +89,9 @@ class IndividualPlan(Plan):
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Descend; extras hold ``spent``, each record's own account, which is for the curator and not private."""
-        facts, steps = problem.facts, self.descent.steps
+        facts, steps, rows = problem.facts, self.descent.steps, in_memory(problem.records).rows
         up = 1.0 + (facts.features + steps + 64) * 2.0**-50
-        account = Account(problem.records.rows, steps, self.limit, up, self.rule)
+        account = Account(rows, steps, self.limit, up, self.rule)
 
         def gradient(weights: Array) -> Array:
             total = problem.admitted_gradient(weights, self.clip, account.admit)
@@ -98,9 +100,7 @@ class IndividualPlan(Plan):
             return smooth_weights(noisy, self.smoothing, facts.intercept) if self.smoothing else noisy
 
         solution = self.descent.run(gradient, problem.start())
-        mu = (
-            self.factor * np.sqrt(account.spent) / self.scale if self.scale else np.full(problem.records.rows, math.inf)
-        )
+        mu = self.factor * np.sqrt(account.spent) / self.scale if self.scale else np.full(rows, math.inf)
         return Solution(solution.weights, solution.gap, solution.steps, {"spent": Spent(mu, account.whole, steps)})
 
 
@@ -163,7 +163,7 @@ class Individual:
         norm = clip * math.sqrt(facts.models)
         # A hair more, so that rounding the charge up does not cost a record the last of a whole number of full steps.
         limit = norm**2 * max(1.0, share * steps) * (1 + 1e-9)
-        arithmetic = norm * rounding_slack(facts, clip=clip)  # reach 0: scores are row by row, a function of the record
+        arithmetic = norm * rounding_slack(facts, clip)
 
         def released(scale: float) -> tuple[Event, ...]:
             slack = math.sqrt(steps) * (arithmetic + grid_slack(scale, facts.size))

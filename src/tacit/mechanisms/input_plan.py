@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from tacit.checks import at_most, check, check_positive, refuse
-from tacit.linear.problem import Problem, Records
+from tacit.linear.problem import Problem
 from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms.base import Method, Plan, Released
 from tacit.mechanisms.input import InputNumbers, honest_among
@@ -22,7 +21,7 @@ from tacit.privacy.accounting import gaussian_mu
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Claimed, Event
 from tacit.privacy.noise import Source
-from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+from tacit.types import Budget, Calibration, Facts, Site, Solution
 
 RADIUS = {"squared": 3.35, "logistic": 9.0}
 """eta times the row radius: the largest score that the default ball of weights allows."""
@@ -200,14 +199,6 @@ def corollary_1(numbers: InputNumbers, delta: float) -> tuple[float, float]:
     return 2 * c * (smooth / numbers.row_scale + lipschitz / numbers.cross_scale), 2 * delta
 
 
-def design(records: Records, rows: slice, block: object) -> Array:
-    """The design rows of a block, dense: clipped rows and the intercept's constant."""
-    dense = np.asarray(block.toarray() if sparse.issparse(block) else block)  # type: ignore[attr-defined]
-    scaled = dense * records.design.scales[rows, None]
-    constant = np.full((len(scaled), 1 if records.design.intercept else 0), records.design.intercept)
-    return np.hstack([scaled, constant])
-
-
 @dataclass(frozen=True, kw_only=True)
 class InputPlan(Plan):
     """Calibrated input perturbation; ``numbers`` is None when the budget is infinite."""
@@ -221,8 +212,8 @@ class InputPlan(Plan):
         records, numbers = problem.records, self.numbers
         sums = Sums.empty(records.features)
         second, cross = np.zeros((records.features, records.features)), np.zeros(records.features)
-        for block, rows in records.blocks():
-            x, y = design(records, rows, block), records.targets[rows, 0]
+        for block in records.blocks():
+            x, y = block.design(), block.targets[:, 0]
             if numbers is None:
                 second += x.T @ x
                 cross += x.T @ y

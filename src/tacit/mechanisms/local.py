@@ -20,10 +20,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from tacit.checks import check, refuse
+from tacit.data.rows import row_norms
 from tacit.linear.problem import Problem, Records
+from tacit.linear.records import in_memory
 from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms.base import Method, Plan, Released
-from tacit.mechanisms.input_plan import design
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Response, Sensitivity, Shuffled
 from tacit.privacy.noise import Source, add_gaussian, choose, gaussian, grid_slack, permutation, uniform
@@ -31,7 +32,6 @@ from tacit.privacy.shuffle import price_of_local_delta, shuffled_delta
 from tacit.rounding import narrow
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
-FAR = 1e12
 """A clip that no perturbed row reaches: training on perturbed records is post-processing and needs none."""
 CLASSES = ("logistic", "huber-hinge")
 MOST = 500.0
@@ -58,10 +58,10 @@ class LocalPlan(Plan):
 
     def perturb(self, records: Records, source: Source) -> tuple[Array, Array]:
         """The perturbed rows (without the intercept's constant) and labels, in a random order."""
-        rows = np.empty((records.count, records.design.matrix.shape[1]))
-        for block, place in records.blocks():
-            clean = design(records, place, block)[:, : rows.shape[1]]
-            rows[place] = add_gaussian(clean, self.scale, source)
+        rows = np.empty((records.count, records.design.columns))
+        for block in records.blocks():
+            clean = block.design()[:, : rows.shape[1]]
+            rows[block.first : block.first + block.count] = add_gaussian(clean, self.scale, source)
         labels = records.targets[:, 0].copy()
         if math.isfinite(self.label_epsilon):
             labels[choose(source, len(labels), lie(self.label_epsilon))] *= -1
@@ -70,7 +70,7 @@ class LocalPlan(Plan):
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Perturb, shuffle, correct, train."""
-        rows, labels = self.perturb(problem.records, source)
+        rows, labels = self.perturb(in_memory(problem.records), source)
         used = calibrated_rows(rows, self.scale) if self.correct and self.scale else rows
         weights = trained(problem, used, labels, self.regularization)
         return Solution(weights, extras={"perturbed_data": (rows, labels)} if self.scale else {})
@@ -90,7 +90,8 @@ def calibrated_rows(rows: Array, scale: float) -> Array:
 
 def trained(problem: Problem, rows: Array, labels: Array, regularization: float) -> Array:
     """The minimiser on perturbed records: post-processing, so no clip and no certificate is needed."""
-    records = Records.build(rows, labels[:, None], FAR, problem.records.design.intercept)
+    longest = float(row_norms(rows).max(initial=1e-300))
+    records = Records.build(rows, labels[:, None], 2 * longest, problem.records.intercept)
     full = replace(problem, records=records, strength=regularization * len(labels))
     return Newton(1e-8 * len(labels)).solve(full).weights
 
@@ -188,8 +189,8 @@ class DuchiPlan(Plan):
         half, size = self.batches // 2, problem.records.features
         loud = self.gradient if math.isinf(self.epsilon) else ball_size(self.gradient, self.epsilon, size)
         for step, rows in enumerate(np.array_split(order, self.batches)):
-            part = problem.records.take(rows)
-            x = np.vstack([design(part, place, block) for block, place in part.blocks()])
+            part = in_memory(problem.records).take(rows)
+            x = np.vstack([block.design().copy() for block in part.blocks()])
             slopes = problem.loss.slope(x @ weights, part.targets)
             answers = slopes * x
             if math.isfinite(self.epsilon):

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from tacit.checks import check
-from tacit.linear.problem import Problem, Records, clip_slopes
+from tacit.linear.arithmetic import largest_slope, noisy_pieces
+from tacit.linear.parts import clip_slopes
+from tacit.linear.problem import Problem, Records
+from tacit.linear.records import Block, in_memory
+from tacit.linear.whole import Pieces, Whole
 from tacit.mechanisms.samplers import Mask, Noise
 from tacit.privacy.noise import Source, add_gaussian, gaussian, grid, release
 from tacit.types import Array, Facts
@@ -38,7 +41,7 @@ class ManyRuns:
     @property
     def records(self) -> Records:
         """The records, the same for every run."""
-        return self.problem.records
+        return in_memory(self.problem.records)
 
     @property
     def facts(self) -> Facts:
@@ -61,25 +64,28 @@ class ManyRuns:
     ) -> Array:
         """For every run what :meth:`Problem.clipped_gradient` gives for the records that take part in it."""
         check(person == 1, "Expected runs one by one where the gradients of people are cut.")
-        total, records, outputs = np.zeros_like(weights), self.records, self.problem.outputs
-        coupled = self.problem.loss.coupled
-        for block, rows in records.blocks():
-            slopes = self._slopes(block, rows, weights)
-            if anchor is not None:
-                slopes -= self._slopes(block, rows, anchor)
+        outputs, coupled, facts = self.problem.outputs, self.problem.loss.coupled, self.problem.facts
+        largest = largest_slope(facts, clip, 1 if anchor is None else 2)
+        pieces, anchored = Pieces.of(weights, 1), None if anchor is None else Pieces.of(anchor, 1)
+
+        def part(block: Block) -> tuple[Whole, ...]:
+            slopes = self._slopes(block, pieces)
+            if anchored is not None:
+                slopes -= self._slopes(block, anchored)
             if clip < math.inf:
-                norms = records.design.norms[rows, None]
+                norms = block.norms[:, None]
                 clip_slopes(slopes, np.repeat(norms, self.trials, axis=0) if coupled else norms, clip, coupled=coupled)
             if coupled:
                 slopes = slopes.reshape(-1, self.trials, outputs).swapaxes(1, 2).reshape(-1, outputs * self.trials)
             if self.taking is not None:
-                slopes = slopes * np.tile(self.taking[rows], (1, outputs))
-            total += records.gather(block, rows, slopes)
-        return total
+                slopes = slopes * np.tile(self.taking[block.first : block.first + block.count], (1, outputs))
+            return (block.gather(slopes, largest, noisy_pieces(facts)),)
 
-    def _slopes(self, block: Any, rows: slice, weights: Array) -> Array:
+        return self.records.add_up(part)[0]
+
+    def _slopes(self, block: Block, weights: Pieces) -> Array:
         """Slopes in the columns of the weights; of coupled scores one row for each record and run, run by run."""
-        loss, z, y = self.problem.loss, self.records.predict(block, rows, weights), self.records.targets[rows]
+        loss, z, y = self.problem.loss, weights.scores(block.rows), block.targets
         if loss.coupled:
             z = z.reshape(len(z), -1, self.trials).swapaxes(1, 2).reshape(len(z) * self.trials, -1)
             return loss.slope(z, np.repeat(y, self.trials, axis=0))

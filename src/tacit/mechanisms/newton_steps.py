@@ -22,7 +22,8 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.checks import check_count, check_positive
-from tacit.linear.problem import Problem, hessian_slack, largest_weight, steps_slack
+from tacit.linear.arithmetic import hessian_slack, largest_weight, rounding_slack
+from tacit.linear.problem import Problem
 from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.newton import Newton
 from tacit.linear.symmetric import flat, square
@@ -144,7 +145,7 @@ class NoisyNewton:
         clip = min(self.clip or facts.radius * slope, facts.gradient)
         curve = clip * (self.balance or BALANCE)
         layout = Layout(facts.features, curve / facts.curvature)
-        moved = sensitivity(clip, curve).plus(clip * steps_slack(facts, clip) + curve * hessian_slack(facts))
+        moved = sensitivity(clip, curve).plus(clip * rounding_slack(facts, clip) + curve * hessian_slack(facts))
 
         def released(scale: float) -> tuple[Event, ...]:
             return (Gaussian(moved.plus(grid_slack(scale, layout.size)), scale, steps),)
@@ -156,7 +157,7 @@ class NoisyNewton:
             f"{steps} Newton steps over everyone, Hessians weighted {layout.weight:.6g}",
         )
         return NewtonPlan(
-            layout=layout, steps=steps, clip=clip, scale=scale, largest=largest_weight(facts, clip),
+            layout=layout, steps=steps, clip=clip, scale=scale, largest=largest_weight(facts),
             longest=2 * NORM * facts.loss.at_zero / (slope * facts.radius),
             strength=strength if scale else max(strength, least_strength(facts)),
             events=released(scale) if scale else (), theorem="newton", assumptions=words,

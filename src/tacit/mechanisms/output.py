@@ -19,7 +19,9 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from tacit.checks import refuse
-from tacit.linear.problem import Problem, rounding_slack
+from tacit.linear.arithmetic import gradient_rounding
+from tacit.linear.problem import Problem
+from tacit.linear.records import in_memory
 from tacit.linear.solvers.certain import check_certifiable, solve, solver_slack
 from tacit.linear.solvers.descent import Descent
 from tacit.mechanisms import defaults
@@ -105,8 +107,8 @@ class Steps:
         """Sum of the injected differences, each contracted by the later steps."""
         eta, strength = self.step, self.strength
         time = -math.expm1(self.count * math.log1p(-eta * strength)) / strength if strength else eta * self.count
-        slack = rounding_slack(facts, 2 * (facts.records + 1) * facts.gradient * time)
-        return Sensitivity.of_record(facts.gradient * time * (1 + 2 * slack))
+        rounding = gradient_rounding(facts, 2 * (facts.records + 1) * facts.gradient * time)
+        return Sensitivity.of_record(facts.gradient * time).plus(4 * rounding * time)
 
     def fixed(self, records: int) -> bool:
         """Nothing is drawn."""
@@ -136,8 +138,9 @@ class Passes:
         strength = self.strength
         moved = 2 * facts.gradient / strength if strength else 2 * self.passes * facts.gradient * self.step / self.batch
         longest = 1 / strength if strength else self.passes * self.step / self.batch
-        slack = rounding_slack(facts, 2 * (facts.records + self.batch) * facts.gradient * longest)
-        return Sensitivity(None, moved * (1 + 2 * slack))
+        reach = 2 * (facts.records + self.batch) * facts.gradient * longest
+        rounding = gradient_rounding(replace(facts, records=self.batch), reach) / facts.gradient  # of one batch
+        return Sensitivity(None, moved * (1 + 2 * rounding * math.ceil(facts.records / self.batch)))
 
     def fixed(self, records: int) -> bool:
         """Only where one batch holds all records, in whatever order: batches are sorted."""
@@ -145,10 +148,10 @@ class Passes:
 
     def train(self, problem: Problem, source: Source) -> Array:
         """One random order, used in every pass; sums are divided by the public batch size."""
-        facts = problem.facts
+        facts, records = problem.facts, in_memory(problem.records)
         order = permutation(source, facts.records)
         batches = [
-            replace(problem, records=problem.records.take(np.sort(order[i : i + self.batch])))
+            replace(problem, records=records.take(np.sort(order[i : i + self.batch])))
             for i in range(0, facts.records, self.batch)
         ]
         weights, mean = problem.start(), self.strength / facts.records

@@ -23,13 +23,19 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tacit.linear.problem import Problem, rounding_slack
+from tacit.linear.arithmetic import hessian_slack, slope_pieces, slope_rounding
+from tacit.linear.problem import Problem
+from tacit.linear.records import Block
 from tacit.linear.symmetric import flat, square
+from tacit.linear.whole import Whole, added
 from tacit.mechanisms.base import Method, Plan
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.types import Adjacency, Array, Budget, Calibration, Facts, Site, Solution, Spread
+
+CROSS_DIGITS = 28
+"""Binary digits of a target."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +65,20 @@ SLOPE_ONLY = Weights(mean=0.0, target=0.0, count=0.0)
 
 
 @dataclass(frozen=True)
+class MomentSums:
+    """One block's sums of x x^T over design rows, of y x / B and x, and of 1."""
+
+    bound: float
+    count: int
+
+    def __call__(self, block: Block) -> tuple[Whole, ...]:
+        """The block's parts."""
+        both = np.column_stack([block.targets[:, 0] / self.bound, np.ones(block.count)])
+        heads = added(block.shares.weigh(np.ones(block.count)), 1.0, block.most)
+        return block.outer(np.ones(block.count), 1.0), block.gather(both, 1.0, self.count), heads
+
+
+@dataclass(frozen=True)
 class Moments:
     """Sums over records of x x^T, x, y x, y and 1, in units R = B = 1."""
 
@@ -71,19 +91,13 @@ class Moments:
     @classmethod
     def of(cls, problem: Problem) -> Moments:
         """One pass over the records; rows without the intercept's constant."""
-        records, d = problem.records, problem.records.design.matrix.shape[1]
-        size, bound = records.features, problem.loss.lipschitz / 2
-        second, cross = np.zeros((size, size)), np.zeros((size, 1))
-        for block, rows in records.blocks():
-            targets = records.targets[rows]
-            records.add_hessian(second, block, rows, np.ones(len(targets)))
-            cross += records.gather(block, rows, targets)
-        radius, c = records.design.clip, records.design.intercept
-        mean = second[:d, d] / (c * radius) if c else np.zeros(d)
-        target = float(cross[d, 0]) / (c * bound) if c else 0.0
-        weights = records.shares.weights
-        count = float(records.count if weights is None else weights.sum())
-        return cls(second[:d, :d] / radius**2, mean, cross[:d, 0] / (radius * bound), target, count)
+        facts, records, bound = problem.facts, problem.records, problem.loss.lipschitz / 2
+        c, d = records.intercept, facts.features - facts.intercept
+        second, sums, count = records.add_up(MomentSums(bound, slope_pieces(facts, CROSS_DIGITS)))
+        cross, means = sums.T / records.clip
+        target = float(sums[d, 0]) / c if c else 0.0
+        mean = means[:d] if c else np.zeros(d)
+        return cls(second[:d, :d] / records.clip**2, mean, cross[:d], target, float(count))
 
     def pack(self, weights: Weights) -> Array:
         """The weighted vector phi summed over records."""
@@ -116,19 +130,20 @@ class StatisticsPlan(Plan):
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """One pass, one release, one solve."""
-        moments, d = Moments.of(problem), problem.records.design.matrix.shape[1]
+        moments, c, clip = Moments.of(problem), problem.records.intercept, problem.records.clip
+        d = len(moments.mean)
         released = add_gaussian(moments.pack(self.weights), self.scale, source)
         noisy = Moments.unpack(released, self.weights, d)
-        known = self.adjacency == "replace-one" and not problem.records.shares.weighted
+        known = self.adjacency == "replace-one" and not problem.records.weighted
         count = float(problem.records.count) if known or not self.weights.count else max(noisy.count, 1.0)
         solved = solve(noisy, count, self.scale, self.weights, self.strength)
-        bound, records = problem.loss.lipschitz / 2, problem.records
-        unit, basis = bound / records.design.clip, solved.directions
+        bound = problem.loss.lipschitz / 2
+        unit, basis = bound / clip, solved.directions
         weights = unit * solved.slope
-        if records.design.intercept:
-            weights = np.append(weights, bound * solved.constant / records.design.intercept)
+        if c:
+            weights = np.append(weights, bound * solved.constant / c)
             basis = np.vstack([basis, np.zeros(d)])
-        masses = records.design.clip * noisy.mean if self.weights.mean else None
+        masses = clip * noisy.mean if self.weights.mean else None
         return Solution(weights[:, None], spread=partial(Spread, unit**2 * solved.variances, basis, masses))
 
 
@@ -185,6 +200,15 @@ def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: 
     return Solved(slope, middle - float(centre @ slope), noisy, vectors)
 
 
+def _rounding(weights: Weights, facts: Facts) -> float:
+    """What rounding adds to the sensitivity, in units R = B = 1: of rows in outer products, and of targets."""
+    square = facts.radius**2 - facts.constant**2
+    rows = math.sqrt(weights.second) * hessian_slack(facts) * facts.radius**2 / square
+    targets = slope_rounding(facts, 1.0, slope_pieces(facts, CROSS_DIGITS))
+    cross = math.sqrt(weights.cross + weights.target)
+    return rows + 2 * cross * targets + (facts.features + 64) * 2.0**-50
+
+
 @dataclass(frozen=True)
 class SufficientStatistics:
     """Sufficient-statistics perturbation. ``weights`` None: the default, with or without an intercept."""
@@ -206,7 +230,7 @@ class SufficientStatistics:
     ) -> StatisticsPlan:
         """One joint Gaussian mechanism."""
         weights = self.weights or (Weights() if facts.intercept else SLOPE_ONLY)
-        base = weights.sensitivity().times(1 + rounding_slack(facts))
+        base = weights.sensitivity().plus(_rounding(weights, facts))
         size = (facts.features + 1) * (facts.features + 4) // 2
 
         def released(scale: float) -> tuple[Event, ...]:

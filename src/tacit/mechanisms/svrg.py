@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tacit.linear.arithmetic import largest_weight, rounding_slack
 from tacit.linear.person_clip import person_share, person_slack, row_clip
-from tacit.linear.problem import Problem, largest_weight, steps_slack
+from tacit.linear.problem import Problem
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.many import STEP_NUMBERS, ManyRuns, by_run
@@ -105,7 +106,7 @@ class Svrg:
         clip = row_clip(facts, person_clip)
         difference, root, person = 0.5 * clip, math.sqrt(facts.models), person_clip / clip
         narrow = 0.5 * difference  # a difference has two rounded slopes
-        slack = steps_slack(facts, narrow) + person_slack(facts)
+        slack = rounding_slack(facts, narrow) + person_slack(facts)
 
         def released(multiplier: float) -> tuple[Event, ...]:
             norms = [clip * root, difference * root]
@@ -130,7 +131,7 @@ class Svrg:
         return SvrgPlan(
             records=facts.records, rounds=self.rounds, inner=self.inner, sampler=Poisson(self.rate), clip=clip,
             difference_clip=difference, step=step, decay=regularization or 0.0, anchor_scale=scale,
-            inner_scale=multiplier * difference * root, largest=largest_weight(facts, narrow), person=person,
+            inner_scale=multiplier * difference * root, largest=largest_weight(facts), person=person,
             events=released(multiplier) if multiplier else (), theorem="svrg", assumptions=words,
         )  # fmt: skip
 

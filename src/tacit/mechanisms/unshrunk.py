@@ -16,22 +16,25 @@ with noise of known size (:mod:`tacit.linear.uncertainty`). The proof is on the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from tacit.linear.problem import Problem, hessian_slack, largest_weight, rounding_slack, steps_slack
+from tacit.linear.arithmetic import hessian_slack, largest_weight, rounding_slack
+from tacit.linear.problem import Problem
+from tacit.linear.records import Block
 from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.newton import Newton
 from tacit.linear.symmetric import flat, square
 from tacit.linear.uncertainty import Solved, System, Uncertainty, changed, remainder, solve, uncertainty
+from tacit.linear.whole import Pieces, Whole, added
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.newton_steps import TOLERANCE, Layout, sensitivity
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
-from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+from tacit.types import Array, Budget, Calibration, Facts, Loss, Site, Solution
 
 STEPS, MEANS = 10, 2
 """Cheap steps before the last one, and how many of them at least are averaged: the last ones."""
@@ -100,9 +103,9 @@ class EquationsPlan(Plan):
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Release, solve, and ask how sure the solution is."""
-        records, start, (scale, blur) = problem.records, problem.start(), self.scales
+        start, (scale, blur) = problem.start(), self.scales
         exact = self.layout.pack(problem.clipped_gradient(start, self.clip), problem.hessian_alone(start))
-        squares = sum(float(records.shares.weigh(records.targets[at] ** 2, at).sum()) for _, at in records.blocks())
+        (squares,) = problem.records.add_up(TargetSquares(problem.loss.lipschitz / 2))
         released = add_gaussian(np.append(exact, self.square * squares), scale, source)
         gradient, hessian = self.layout.unpack(released[:-1])
         system = System(hessian, scale / self.layout.weight, scale)
@@ -119,12 +122,7 @@ class EquationsPlan(Plan):
         return Solution(weights, extras=both(system, solved, residual * hessian, doubt, slopes, blur))
 
     def _residuals(self, problem: Problem, weights: Array) -> Array:
-        records = problem.records
-        total = np.zeros((records.features, records.features))
-        for block, rows in records.blocks():
-            left = (records.predict_alone(block, rows, weights) - records.targets[rows])[:, 0]
-            records.add_hessian(total, block, rows, np.clip(left, -self.most, self.most) ** 2)
-        return total
+        return problem.records.add_up(ResidualSquares(Pieces.of(weights, 1), self.most))[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,14 +215,45 @@ def matrices(problem: Problem, weights: Array) -> tuple[Array, Array]:
 
     Both are made from one s, cut to [0, 1], that depends on its record alone, to the last bit.
     """
-    records = problem.records
-    curves, slopes = (np.zeros((records.features, records.features)) for _ in range(2))
-    for block, rows in records.blocks():
-        slope = problem.loss.slope(records.predict_alone(block, rows, weights), records.targets[rows])
-        s = np.clip(np.abs(slope[:, 0]), 0.0, 1.0)
-        records.add_hessian(curves, block, rows, s * (1 - s))
-        records.add_hessian(slopes, block, rows, s**2)
+    curves, slopes = problem.records.add_up(CurvesSlopes(problem.loss, Pieces.of(weights, 1)))
     return curves, slopes
+
+
+@dataclass(frozen=True)
+class TargetSquares:
+    """One block's sum of squared targets, of size at most ``bound``."""
+
+    bound: float
+
+    def __call__(self, block: Block) -> tuple[Whole, ...]:
+        """The block's part."""
+        return (added(block.shares.weigh(block.targets[:, 0] ** 2), self.bound**2, block.most),)
+
+
+@dataclass(frozen=True)
+class ResidualSquares:
+    """One block's ``sum r^2 x x^T`` with residuals cut at ``most``."""
+
+    weights: Pieces = field(repr=False)
+    most: float
+
+    def __call__(self, block: Block) -> tuple[Whole, ...]:
+        """The block's part."""
+        left = (self.weights.scores(block.rows) - block.targets)[:, 0]
+        return (block.outer(np.clip(left, -self.most, self.most) ** 2, self.most**2),)
+
+
+@dataclass(frozen=True)
+class CurvesSlopes:
+    """One block's parts of :func:`matrices`."""
+
+    loss: Loss
+    weights: Pieces = field(repr=False)
+
+    def __call__(self, block: Block) -> tuple[Whole, ...]:
+        """The block's parts."""
+        s = np.clip(np.abs(self.loss.slope(self.weights.scores(block.rows), block.targets)[:, 0]), 0.0, 1.0)
+        return block.outer(s * (1 - s), 1.0), block.outer(s**2, 1.0)
 
 
 @dataclass(frozen=True)
@@ -281,7 +310,7 @@ def _equations(budget: Budget, facts: Facts) -> EquationsPlan:
     bound, hessians = facts.loss.lipschitz / 2, hessian_slack(facts)
     clip, most = facts.radius * bound, facts.loss.lipschitz
     layout = Layout(facts.features, clip / facts.curvature)
-    moved = squares_sensitivity(clip, clip).plus(2 * clip * (rounding_slack(facts, clip=clip) + hessians))
+    moved = squares_sensitivity(clip, clip).plus(2 * clip * (rounding_slack(facts, clip) + hessians))
     largest = (most * facts.radius) ** 2
     residuals = Sensitivity(largest, math.sqrt(2) * largest).plus(largest * hessians)
     half = facts.features * (facts.features + 1) // 2
@@ -301,7 +330,7 @@ def _equations(budget: Budget, facts: Facts) -> EquationsPlan:
 def _last_step(budget: Budget, facts: Facts) -> LastStepPlan:
     clip, size = facts.gradient, facts.features
     layout = Layout(size, clip / facts.curvature)
-    gradients, hessians = clip * steps_slack(facts, clip), hessian_slack(facts)
+    gradients, hessians = clip * rounding_slack(facts, clip), hessian_slack(facts)
     (first, second, third), events = _shared(
         budget,
         (
@@ -313,7 +342,7 @@ def _last_step(budget: Budget, facts: Facts) -> LastStepPlan:
     words = f"no gradient clipped; {STEPS} Newton steps, then one with {SHARES[1]:.0%} of the budget (of mu^2)"
     return LastStepPlan(
         records=facts.records, constant=facts.constant, radius=facts.radius, layout=layout, steps=STEPS, clip=clip,
-        scales=(first, second, third), largest=largest_weight(facts, clip),
+        scales=(first, second, third), largest=largest_weight(facts),
         events=events, theorem="unshrunk", assumptions=(words,),
     )  # fmt: skip
 

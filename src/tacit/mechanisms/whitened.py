@@ -8,8 +8,8 @@ one number makes rows R long again in the root mean square. Each row goes throug
 more; then another mechanism trains, calibrated together with the first release, on rows of the same public facts as
 before. The weights are mapped back: scores are linear in the rows as they were.
 
-A mapped row is a function of its record and the map, to the last bit. Rows and map are rounded to 26 bits first; then
-all sums of products are whole multiples of one step, below 2**53 of them, and exact in whatever order they are added.
+A mapped row is a function of its record and the map, to the last bit: rows and map are on grids, and products of both
+exact (:mod:`tacit.linear.whole`).
 Without noise (an infinite epsilon) there is no map: the other mechanism trains on the rows as they are.
 
 The proof is on the docs' page "Whitened rows".
@@ -26,11 +26,14 @@ import numpy as np
 
 from tacit.checks import check, check_count
 from tacit.data.canonical import thin
-from tacit.data.rows import Design
+from tacit.linear.arithmetic import hessian_slack
 from tacit.linear.expected import expected_hessian, sieved
 from tacit.linear.losses import Logistic
-from tacit.linear.problem import Problem, hessian_slack
+from tacit.linear.parts import SecondMoment
+from tacit.linear.problem import Problem
+from tacit.linear.records import Block
 from tacit.linear.symmetric import flat, square
+from tacit.linear.whole import Pieces, Whole, outer_sum
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.defaults import share_of, whitened_length, whitening_rule
 from tacit.mechanisms.gradient import GradientPerturbation, GradientPlan
@@ -42,10 +45,6 @@ from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Sprea
 
 WIDEST = 5000
 """The most columns: the release has d (d + 1)/2 numbers, and their eigenvalues take d^3 operations."""
-BITS = 26
-"""Of rows and of the map: products of both, added up, are below ``(2**26 + sqrt(d)/2)**2`` steps, so below 2**53."""
-SINGLE = (1e-20, 1e20)
-"""Radii of rows that float32 can hold, however the map stretches them: beyond, their copy is in double precision."""
 
 
 def second_moment(problem: Problem, runs: int = 1) -> Array:
@@ -53,20 +52,22 @@ def second_moment(problem: Problem, runs: int = 1) -> Array:
 
     Columns in runs of p (a channel's places): the sum over places of ``x x^T``, x the channels there, no intercept.
     """
-    records, size = problem.records, problem.records.features
-    if runs == 1:
-        total = np.zeros((size, size))
-        for block, rows in records.blocks():
-            records.add_hessian(total, block, rows, np.ones(rows.stop - rows.start))
-        return total
-    design, channels = records.design, records.design.matrix.shape[1] // runs
-    total = np.zeros((channels, channels))
-    for block, rows in records.blocks():
-        roots = np.sqrt(records.shares.weigh(np.ones(rows.stop - rows.start), rows))
-        short = (_dense(block) * (roots * design.scales[rows])[:, None]).reshape(-1, channels, runs)
-        flat_places = short.transpose(1, 0, 2).reshape(channels, -1)
-        total += flat_places @ flat_places.T
-    return total
+    return problem.records.add_up(SecondMoment() if runs == 1 else RunMoment(runs))[0]
+
+
+@dataclass(frozen=True)
+class RunMoment:
+    """One block's sum over rows and places of ``x x^T``, x the channels of a row at a place."""
+
+    runs: int
+
+    def __call__(self, block: Block) -> tuple[Whole, ...]:
+        """The block's part."""
+        roots = np.sqrt(block.shares.weigh(np.ones(block.count)))
+        channels = block.rows.shape[1] // self.runs  # one column more is the intercept's
+        short = (block.design()[:, : channels * self.runs] * roots[:, None]).reshape(-1, channels, self.runs)
+        places = np.ascontiguousarray(short.swapaxes(1, 2)).reshape(-1, channels)
+        return (outer_sum(places, block.radius, block.most * self.runs),)
 
 
 def whitening(second: Array, floor: float, energy: float) -> Array:
@@ -85,21 +86,36 @@ def whitening(second: Array, floor: float, energy: float) -> Array:
 
 def mapped(problem: Problem, even: Array, runs: int = 1) -> Problem:
     """The same problem with rows ``z = x W``, clipped to the radius that they had before."""
-    design, facts = problem.records.design, problem.facts
-    row_step, step = _step(facts.radius), _step(float(np.linalg.norm(even, axis=0).max()))
-    even = np.rint(even / step) * step
-    columns = design.matrix.shape[1]
-    kind = design.matrix.dtype if SINGLE[0] <= facts.radius <= SINGLE[1] else np.float64
-    rows = np.empty((problem.records.rows, columns if runs > 1 else even.shape[1]), dtype=kind)
-    constant = round(design.intercept / row_step) * row_step * even[columns:].sum(axis=0)  # of one row, or of none
-    for block, at in problem.records.blocks():
-        short = np.rint(_dense(block) * (design.scales[at, None] / row_step)) * row_step
-        if runs > 1:
-            rows[at] = (even.T @ short.reshape(len(short), -1, runs)).reshape(len(short), columns)
-        else:
-            rows[at] = short @ even[:columns] + constant
-    clipped = Design(rows, facts.radius) if runs == 1 else Design(rows, design.clip, design.intercept)
-    return replace(problem, records=replace(problem.records, design=clipped))
+    records = problem.records
+    if runs == 1:
+        return replace(problem, records=records.mapped(RowMap(Pieces.of(even)), records.radius, 0.0))
+    return replace(problem, records=records.mapped(RunMap(Pieces.of(even, 1), runs), records.clip, records.intercept))
+
+
+@dataclass(frozen=True)
+class RowMap:
+    """Rows times a matrix: exact, so that a row's result is its own."""
+
+    matrix: Pieces
+
+    def __call__(self, rows: Any) -> Array:
+        """The mapped rows."""
+        return self.matrix.scores(rows)
+
+
+@dataclass(frozen=True)
+class RunMap:
+    """Every place's channels times a matrix, and no intercept."""
+
+    matrix: Pieces
+    runs: int
+
+    def __call__(self, rows: Any) -> Array:
+        """The mapped rows."""
+        channels = self.matrix.columns.shape[0]
+        dense = np.asarray(rows.toarray() if thin(rows) else rows)[:, : channels * self.runs]
+        places = dense.reshape(len(dense), channels, self.runs)
+        return np.asarray(self.matrix.columns.T @ places).reshape(len(dense), -1)
 
 
 def unmapped(weights: Array, even: Array, runs: int = 1) -> Array:
@@ -109,15 +125,6 @@ def unmapped(weights: Array, even: Array, runs: int = 1) -> Array:
     columns = len(even) * runs
     top = np.tensordot(even, weights[:columns].reshape(len(even), runs, -1), axes=1).reshape(columns, -1)
     return np.concatenate([top, weights[columns:]])
-
-
-def _dense(block: Any) -> Array:
-    return np.asarray(block.toarray() if thin(block) else block)
-
-
-def _step(size: float) -> float:
-    """A power of two of which ``size`` is fewer than 2**26."""
-    return math.ldexp(1.0, math.frexp(size)[1] - BITS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +154,7 @@ class WhitenedPlan(Plan):
         The intercept's constant c gives c^2 times the sum of weights; without one, rows of norm R give R^2 times it.
         """
         facts = problem.facts
-        if not problem.records.shares.weighted:
+        if not problem.records.weighted:
             return 1.0
         constant = facts.intercept and self.runs == 1
         seen = float(second[-1, -1]) / facts.constant**2 if constant else float(np.trace(second)) / facts.radius**2
@@ -230,7 +237,7 @@ class Whitened:
         share, edge = whitening_rule(facts)
         share, edge, square_radius = self.share or share, self.edge or edge, facts.radius**2
         side = facts.features if self.runs == 1 else (facts.features - facts.intercept) // self.runs
-        rounding = square_radius * self.runs * hessian_slack(facts)
+        rounding = square_radius * hessian_slack(facts, self.runs)
         moved = Sensitivity(square_radius, math.sqrt(2) * square_radius).plus(rounding)
         released = share_of(budget, share, moved, side * (side + 1) // 2)
         scale = released[0].scale if released else 0.0

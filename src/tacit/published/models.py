@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.influence.linear import Influence, design_rows
+from tacit.influence.linear import Influence
 from tacit.linear.problem import Problem
+from tacit.linear.records import in_memory
 from tacit.linear.solvers.newton import Newton
 from tacit.privacy.noise import Source, gaussian, uniform
 from tacit.types import Array
@@ -84,8 +85,9 @@ class LinearModel:
 
     def __init__(self, problem: Problem, regularization: float) -> None:
         self.count = problem.records.count
-        self.columns = int(problem.records.design.matrix.shape[1])
-        self.labels: Array = problem.records.targets
+        self.records = in_memory(problem.records)
+        self.columns = self.records.design.columns
+        self.labels: Array = self.records.targets
         self.problem = replace(problem, strength=regularization * self.count)
         self.regularization = regularization
         self.weights = problem.start()
@@ -93,7 +95,7 @@ class LinearModel:
 
     def rows(self, picks: Picks | slice) -> Array:
         """Design rows: clipped, with the intercept's constant."""
-        return design_rows(self.problem.records, picks)
+        return self.records.design.dense(picks)
 
     def step(self, rows: Array, labels: NDArray[Any], rate: float, noise: Array | None = None) -> None:
         """One descent step."""

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.linear.arithmetic import relative_rounding
 from tacit.linear.problem import Problem
-from tacit.linear.solvers.centre import Centre, relative_rounding
+from tacit.linear.solvers.centre import Centre
 from tacit.types import Array, Facts, Solution
 
 DEEPEST, SHALLOWEST = 1e-6, 7 / 16

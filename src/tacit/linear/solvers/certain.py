@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.checks import refuse
-from tacit.linear.problem import Problem, minimum_reach
+from tacit.linear.arithmetic import gradient_rounding, linear_rounding, minimum_reach
+from tacit.linear.problem import Problem
 from tacit.linear.solvers.accelerated import Accelerated, largest_condition
-from tacit.linear.solvers.centre import Centre, gradient_rounding, linear_rounding
+from tacit.linear.solvers.centre import Centre
 from tacit.linear.solvers.newton import Newton
 from tacit.linear.solvers.searched import Searched
 from tacit.types import Array, Facts

@@ -10,12 +10,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from tacit.linear.problem import Problem, block_rows
-from tacit.linear.solvers.centre import gap_at, gradient_rounding, linear_rounding
+from tacit.linear.arithmetic import gradient_rounding, linear_rounding
+from tacit.linear.parts import ManyHessians
+from tacit.linear.problem import Problem
+from tacit.linear.records import block_rows
+from tacit.linear.solvers.centre import gap_at
+from tacit.linear.whole import Pieces
 from tacit.types import Array, Solution
 
 DENSE_FEATURES = 1500
@@ -58,10 +60,10 @@ class Newton:
             alone = [self._solve_one(problem.column(j)) for j in range(problem.outputs)]
             together = np.hstack([part.weights for part in alone])
             return together, np.array([part.gap for part in alone]), max(part.steps for part in alone)
-        rows = min(problem.records.rows, block_rows(problem.records.features))
+        rows = min(problem.records.count, block_rows(problem.records.features))
         width = max(1, TOGETHER_NUMBERS // max(1, rows))
         starts = range(0, problem.outputs, width)
-        parts = [self._solve_together(_pick(problem, np.arange(i, min(i + width, problem.outputs)))) for i in starts]
+        parts = [self._solve_together(problem.columns(np.arange(i, min(i + width, problem.outputs)))) for i in starts]
         weights, gaps = np.hstack([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         return weights, gaps, max(part[2] for part in parts)
 
@@ -74,13 +76,13 @@ class Newton:
         step = 0
         while going.size and step < self.steps:
             step += 1
-            direction = _directions(_hessians(_pick(problem, going), weights[:, going]), gradient[:, going])
+            direction = _directions(_hessians(problem.columns(going), weights[:, going]), gradient[:, going])
             falls = (gradient[:, going] * direction).sum(axis=0)
             moved, size = np.zeros(going.size, dtype=bool), 1.0
             while size > 1e-20 and not moved.all():
                 left = np.flatnonzero(~moved)
                 at = going[left]
-                part, trial = _pick(problem, at), weights[:, at] - size * direction[:, left]
+                part, trial = problem.columns(at), weights[:, at] - size * direction[:, left]
                 trial_gradient = part.gradient(trial)
                 trial_norms = np.linalg.norm(trial_gradient, axis=0)
                 good = (trial_gradient * direction[:, left]).sum(axis=0) >= 0
@@ -131,31 +133,15 @@ def derivatives(problem: Problem, weights: Array, dense: bool) -> tuple[Array, A
     return problem.gradient_and_hessian(weights) if dense else (problem.gradient(weights), None)
 
 
-def _pick(problem: Problem, columns: NDArray[np.intp]) -> Problem:
-    """The problem of some of the independent models."""
-    y = problem.records.targets
-    records = replace(problem.records, targets=y[:, columns]) if y.shape[1] > 1 else problem.records
-    linear = None if problem.linear is None else problem.linear[:, columns]
-    return replace(problem, records=records, outputs=len(columns), linear=linear)
-
-
 def _hessians(problem: Problem, weights: Array) -> Array:
     """Hessians of independent models, models x features x features.
 
     ``H_j = sum_i c_ij x_i x_i^T``: the curvatures, models x rows, times the products of all pairs of features,
     rows x d(d+1)/2.
     """
-    records, size = problem.records, problem.records.features
+    size = problem.records.features
     upper, lower = np.triu_indices(size)
-    packed = np.zeros((weights.shape[1], len(upper)))
-    for block, rows in records.blocks():
-        z = records.predict(block, rows, weights)
-        thin = bool(sparse.issparse(records.design.matrix))
-        dense = block.toarray() if thin else block
-        design = np.full((len(z), size), records.design.intercept)
-        design[:, : dense.shape[1]] = dense * records.design.scales[rows, None]
-        curves = problem.loss.curve(z, records.targets[rows], np.ones_like(z))
-        packed += records.shares.weigh(curves, rows).T @ (design[:, upper] * design[:, lower])
+    (packed,) = problem.records.add_up(ManyHessians(problem.loss, Pieces.of(weights, 1)))
     hessians = np.empty((len(packed), size, size))
     hessians[:, upper, lower] = hessians[:, lower, upper] = packed
     hessians[:, np.arange(size), np.arange(size)] += problem.strength

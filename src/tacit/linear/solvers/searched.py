@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.linear.parts import JointHessian
 from tacit.linear.problem import Problem
 from tacit.linear.solvers.centre import Centre
 from tacit.linear.solvers.newton import DENSE_FEATURES, derivatives, newton_direction
+from tacit.linear.whole import Pieces
 from tacit.types import Array, Solution
 
 COUPLED_SIZE = 400
@@ -61,18 +63,11 @@ def _direction(problem: Problem, centre: Centre) -> Array:
 def coupled_hessian(problem: Problem, weights: Array) -> Array:
     """The Hessian of several coupled scores, in the order of ``weights.ravel()``."""
     features, outputs = weights.shape
+    pairs = itertools.combinations_with_replacement(range(outputs), 2)
+    sums = problem.records.add_up(JointHessian(problem.loss, Pieces.of(weights)))
     total = np.zeros((features, outputs, features, outputs))
-    records = problem.records
-    for block, rows in records.blocks():
-        z, y = records.predict(block, rows, weights), records.targets[rows]
-        for j in range(outputs):
-            unit = np.zeros_like(z)
-            unit[:, j] = 1.0
-            curves = problem.loss.curve(z, y, unit)
-            for i in range(j + 1):
-                total[:, i, :, j] += records.hessian(block, rows, curves[:, i])
-    for i, j in itertools.combinations(range(outputs), 2):
-        total[:, j, :, i] = total[:, i, :, j]
+    for (i, j), matrix in zip(pairs, sums, strict=True):
+        total[:, i, :, j] = total[:, j, :, i] = matrix
     hessian = total.reshape(weights.size, weights.size)
     hessian[np.diag_indices(weights.size)] += problem.strength
     return hessian

@@ -1,0 +1,172 @@
+r"""Sums that do not depend on how they were added: every term is a whole number of steps, and every sum is exact.
+
+A product of two matrices in double precision is exact, whatever the order in which a library adds up its terms, with
+or without fused multiplications, if all terms are whole multiples of one step and sums of their sizes are at most
+2**53 steps. Rows have 24 digits (:mod:`tacit.data.rows`). So
+
+* scores: weights are split into pieces, each on a grid of its own on which the norm of a column has 28 digits:
+  :math:`\sum_j |x_j w_j| \le \|x\| \|w\| < 2^{53}` steps (Cauchy and Schwarz). The pieces' products are then added, one
+  rounding each: a score depends on its row and the weights alone;
+* sums of rows times slopes, over blocks of at most m rows: slopes are split into pieces of ``29 - log2 m`` digits;
+* sums of outer products: rows are rounded to ``(53 - log2 m)/2`` digits, in one or two pieces.
+
+What a block gives is exact, and is added to what others gave without rounding (:class:`Whole`). So a sum over records
+has the same bits for any size and order of blocks, on any number of machines. What is left of rounding is that of one
+record's own part, whatever the number of records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.data.canonical import thin
+from tacit.data.rows import BITS, on_grid
+from tacit.types import Array
+
+DIGITS = 53
+WEIGHT_DIGITS = 28
+_HALF = 2.0**26
+_LEAST = -600
+"""Binary exponent below which weights and slopes are nothing: far above where doubles lose digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A sum in whole steps, ``(high * 2**26 + low) * steps``, exact for 2**26 blocks; a step a first index."""
+
+    high: Array = field(repr=False)
+    low: Array = field(repr=False)
+    steps: tuple[float, ...]
+
+    @classmethod
+    def of(cls, sums: Array, steps: Sequence[float]) -> Whole:
+        """Of exact sums of at most 2**53 steps; the first axis is that of the steps."""
+        scaled = sums / _shaped(steps, sums)
+        high = np.floor(scaled / _HALF)
+        return cls(high, scaled - high * _HALF, tuple(steps))
+
+    def plus(self, other: Whole) -> Whole:
+        """The sum of both, exact."""
+        return Whole(self.high + other.high, self.low + other.low, self.steps)
+
+    def negative(self) -> Whole:
+        """Its negative."""
+        return Whole(-self.high, -self.low, self.steps)
+
+    def value(self) -> Array:
+        """The sum in double precision, without the first axis: rounded in one fixed order."""
+        carried = np.floor(self.low / _HALF)
+        shape = _shaped(self.steps, self.high)
+        parts = (self.high + carried) * (_HALF * shape) + (self.low - carried * _HALF) * shape
+        total = parts[-1]
+        for part in parts[-2::-1]:
+            total = total + part
+        return np.asarray(total)
+
+
+def _shaped(steps: Sequence[float], like: Array) -> Array:
+    return np.asarray(steps, dtype=np.float64).reshape(-1, *[1] * (like.ndim - 1))
+
+
+def power(size: float) -> float:
+    """The least power of two that is at least ``size``; of sizes that are next to nothing, one that is small."""
+    mantissa, exponent = math.frexp(size)
+    return math.ldexp(1.0, max(exponent - (1 if mantissa == 0.5 else 0), _LEAST))
+
+
+def _powers(sizes: Array) -> Array:
+    """:func:`power` of many."""
+    mantissas, exponents = np.frexp(sizes)
+    return np.asarray(np.ldexp(1.0, np.maximum(exponents - (mantissas == 0.5), _LEAST)))
+
+
+def digits_of(rows: int) -> int:
+    """log2 of the most rows in a block, rounded up."""
+    return max(0, math.ceil(math.log2(max(1, rows))))
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Columns of weights as pieces on grids, side by side: made once a pass, used by every block."""
+
+    columns: Array = field(repr=False)
+    count: int
+
+    @classmethod
+    def of(cls, weights: Array, count: int = 2) -> Pieces:
+        """``count`` pieces of 28 digits each."""
+        left, parts, root = weights.copy(), [], max(0.5 * math.sqrt(len(weights)), 1.0)
+        sizes = np.linalg.norm(weights, axis=0)
+        for _ in range(count):
+            steps = _powers(sizes) * 2.0 ** (1 - WEIGHT_DIGITS)
+            piece = np.rint(left / steps) * steps
+            parts.append(piece)
+            left, sizes = left - piece, root * steps
+        return cls(np.hstack(parts), count)
+
+    def scores(self, rows: Any) -> Array:
+        """Rows times weights: each row's to the last bit whatever the other rows are."""
+        products = np.asarray(rows @ self.columns, dtype=np.float64)
+        if self.count > 1:
+            parts = products.reshape(len(products), self.count, -1)
+            total = parts[:, -1] + parts[:, -2]
+            for place in range(self.count - 3, -1, -1):
+                total += parts[:, place]
+            products = total
+        return products
+
+
+def split(values: Array, largest: float, digits: int, count: int) -> tuple[Array, tuple[float, ...]]:
+    """Values of size at most ``largest`` as ``count`` pieces of so many digits, side by side; and their steps.
+
+    The first piece has at most ``2**digits`` steps, the others half as many: they are what rounding left.
+    """
+    top = power(largest)
+    steps = tuple(top * 2.0 ** (-digits * (place + 1)) for place in range(count))
+    if count == 1:
+        return on_grid(values.copy(), steps[0]), steps
+    width = values.shape[1]
+    parts, left = np.empty((len(values), count * width)), values.copy()
+    for place, step in enumerate(steps):
+        piece = parts[:, place * width : (place + 1) * width]
+        piece[:] = left
+        left -= on_grid(piece, step)
+    return parts, steps
+
+
+def gathered(rows: Any, slopes: Array, grid: float, largest: float, most: int, count: int) -> Whole:
+    """The sum of rows times slopes; rows on a grid of this step, of a block of at most ``most`` rows."""
+    parts, steps = split(slopes, largest, DIGITS - BITS - digits_of(most), count)
+    # A wide block is read along its rows: half the time of reading it down its columns.
+    sums = np.asarray(rows.T @ parts if thin(rows) or parts.shape[1] == 1 else (parts.T @ rows).T)
+    shaped = sums.reshape(sums.shape[0], count, -1).swapaxes(0, 1)
+    return Whole.of(shaped, [grid * step for step in steps])
+
+
+def added(values: Array, largest: float, most: int, digits: int = 36) -> Whole:
+    """The sum over the first axis of numbers of size at most ``largest``, each rounded to so many digits."""
+    parts, steps = split(values, largest, min(digits, DIGITS - digits_of(most)), 1)
+    return Whole.of(parts.sum(axis=0)[None], steps)
+
+
+def outer_sum(rows: Any, largest: float, most: int, count: int = 1) -> Whole:
+    """``sum_i v_i v_i^T`` of a block of at most ``most`` rows with entries of at most ``largest``."""
+    digits = (DIGITS - digits_of(most)) // 2
+    if thin(rows):
+        rows = rows.tocsr(copy=True)
+        pieces, steps = split(rows.data, largest, digits, 1)
+        rows.data = pieces
+        return Whole.of((rows.T @ rows).toarray()[None], [steps[0] ** 2])
+    parts, steps = split(rows, largest, digits, count)
+    if count == 1:
+        return Whole.of((parts.T @ parts)[None], [steps[0] ** 2])
+    size = rows.shape[1]
+    high, low = parts[:, :size], parts[:, size:]
+    cross = high.T @ low
+    sums = np.stack([high.T @ high, cross + cross.T, low.T @ low])
+    return Whole.of(sums, [steps[0] ** 2, steps[0] * steps[1], steps[1] ** 2])
