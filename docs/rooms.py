@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOMS = (
-    "_version", "checks", "types", "rounding", "reading", "data", "schema", "features", "linear", "privacy",
+    "_version", "checks", "types", "rounding", "reading", "data", "schema", "streams", "features", "linear", "privacy",
     "ledger", "influence", "mechanisms", "training", "estimators", "statistics", "evaluation", "search", "nn", "files",
     "published", "protocol", "datasets", "report", "audit", "cli", "tacit",
 )  # fmt: skip

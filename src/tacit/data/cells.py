@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
+from tacit.data.texts import Texts, is_text
 from tacit.types import Array
 
 Value = str | int | float | bool
@@ -30,8 +31,12 @@ _TRUTHS = {"true": "1", "TRUE": "1", "True": "1", "false": "0", "FALSE": "0", "F
 _NOT_CELLS = "Column {name!r} holds dates or other cells that are neither numbers nor text; convert it first."
 
 
-def columns_of(table: Any, names: Sequence[str]) -> list[NDArray[Any]]:
-    """The named columns as one-dimensional arrays of equal length, each cell as it came."""
+Cells = NDArray[Any] | Texts
+"""A column of cells: an array of numbers, text or objects, or text in the memory of its reader."""
+
+
+def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
+    """The named columns as one-dimensional :data:`Cells` of equal length, each cell as it came."""
     present = getattr(table, "column_names", None)  # pyarrow, whose ``columns`` are the data themselves
     if present is None:
         present = getattr(table, "columns", None)
@@ -47,9 +52,10 @@ def columns_of(table: Any, names: Sequence[str]) -> list[NDArray[Any]]:
     return columns
 
 
-def _array(name: str, column: Any) -> NDArray[Any]:
+def _array(name: str, column: Any) -> Cells:
     check(not isinstance(column, str | bytes), f"Expected column {name!r} to be a sequence of cells, not one text.")
-    array = exact(column)
+    text = isinstance(column, Texts) or is_text(column)
+    array = exact(column) if not text else column if isinstance(column, Texts) else Texts(column)
     check(array.ndim == 1, f"Expected column {name!r} once in the table, with one cell a row.")
     check(array.dtype.kind in "biufOUST", _NOT_CELLS.format(name=name))
     return array
@@ -72,16 +78,19 @@ def exact(column: Any) -> NDArray[Any]:
         return np.asarray(column, dtype="datetime64[ns]")
     if hasattr(getattr(column, "type", None), "index_type"):  # of a pyarrow dictionary, a null is read as a value
         column = column.cast(column.type.value_type)
-    if str(getattr(column, "dtype", "")) in _WIDE:  # of polars; numpy has no such type
-        return _objects(column.to_list())
     # A plain sequence stays one of objects: numpy would choose one type for all, and one record would edit others.
-    array = np.asarray(column) if hasattr(column, "__array__") else _objects(column)
+    array = np.asarray(column) if _has_type(column) else _objects(column)
     if isinstance(column, np.ndarray) or array.dtype.kind != "f" or not (np.abs(array) >= EXACT).any():
         return array
     for method in ("to_pylist", "to_list"):  # pyarrow; polars and pandas
         if hasattr(column, method):
             return _objects(getattr(column, method)())
     return array
+
+
+def _has_type(column: Any) -> bool:
+    """Whether numpy knows the type of the column; it has none as wide as some of polars'."""
+    return hasattr(column, "__array__") and str(getattr(column, "dtype", "")) not in _WIDE
 
 
 def kind_of(column: Any) -> str:
@@ -99,15 +108,24 @@ def _objects(cells: Any) -> NDArray[Any]:
     return np.fromiter(cells, dtype=object)
 
 
-def numbers(cells: NDArray[Any], missing: Sequence[str] = ()) -> Array:
+def numbers(cells: Cells, missing: Sequence[str] = ()) -> Array:
     """Cells as float64, NaN where missing; a numeric marker among ``missing`` holds for every cell of that number."""
-    if cells.dtype.kind in "biuf":
+    if isinstance(cells, Texts):
+        values = _numbers_of_texts(cells)
+    elif cells.dtype.kind in "biuf":
         with np.errstate(over="ignore"):
             values = cells.astype(np.float64)
     else:
         values = np.fromiter(map(number, cells.tolist()), np.float64, len(cells))
     if missing:
         values[np.isin(values, [number(marker) for marker in missing])] = np.nan
+    return values
+
+
+def _numbers_of_texts(cells: Texts) -> Array:
+    values = cells.floats()
+    if values is None:
+        values = cells.each(lambda text: number(None if text is None else cells.numeral(text)), np.float64)
     return values
 
 
@@ -123,12 +141,21 @@ def number(cell: Any) -> float:
         return float(_TRUTHS.get(text_of(cell), math.nan))
 
 
-def unreadable(cells: NDArray[Any], missing: Sequence[str] = ()) -> NDArray[np.bool_]:
+def unreadable(cells: Cells, missing: Sequence[str] = ()) -> NDArray[np.bool_]:
     """Which cells are text that says something, is no number and stands for nothing missing: '27,5' or '63 years'."""
-    if cells.dtype.kind in "biuf":
-        return np.zeros(len(cells), dtype=bool)
+    wrong = np.zeros(len(cells), dtype=bool)
+    if not isinstance(cells, Texts) and cells.dtype.kind in "biuf":
+        return wrong
     known = {text_of(marker) for marker in missing} | {""}
-    return np.fromiter((_unreadable(cell, known) for cell in cells.tolist()), bool, len(cells))
+    if not isinstance(cells, Texts):
+        return np.fromiter((_unreadable(cell, known) for cell in cells.tolist()), bool, len(cells))
+    values = cells.floats()
+    doubtful = np.flatnonzero(np.isnan(values)) if values is not None else np.arange(len(cells))
+    few = cells[doubtful] if len(doubtful) < len(cells) else cells
+    wrong[doubtful] = few.each(
+        lambda text: text is not None and _unreadable(cells.numeral(text), known) and text_of(text) not in known, bool
+    )
+    return wrong
 
 
 def _unreadable(cell: Any, known: set[str]) -> bool:
@@ -141,13 +168,15 @@ def _unreadable(cell: Any, known: set[str]) -> bool:
     return False
 
 
-def codes_of(name: str, cells: NDArray[Any], values: Sequence[Value]) -> NDArray[np.intp]:
+def codes_of(name: str, cells: Cells, values: Sequence[Value]) -> NDArray[np.intp]:
     """Position of every cell among the values; ``len(values)`` for everything else.
 
     Edges: where the values list a whole number of 2**53 or more, a float cell of that size is refused: it does not say
     which of several whole numbers it was.
     """
     positions = {key_of(value): position for position, value in enumerate(values)}
+    if isinstance(cells, Texts):
+        return cells.each(lambda text: _code(text, cells, positions), np.intp)
     numerals = (key for key in positions if len(key) <= _LONGEST_NUMERAL and _WHOLE.fullmatch(f"{key}."))
     if any(_far(int(key)) for key in numerals):
         listed = np.unique(cells).tolist() if cells.dtype.kind == "f" else cells.tolist()
@@ -163,6 +192,14 @@ def codes_of(name: str, cells: NDArray[Any], values: Sequence[Value]) -> NDArray
     texts = [cell if type(cell) is str else text_of(cell) for cell in cells.tolist()]
     known = {text: positions.get(key_of(text), len(values)) for text in set(texts)}
     return np.fromiter(map(known.__getitem__, texts), np.intp, len(texts))
+
+
+def _code(text: str | None, cells: Texts, positions: Mapping[str, int]) -> int:
+    """The place of one text; a numeral with the column's decimal comma is also known by the point."""
+    key = key_of(text)
+    if key not in positions and text is not None:
+        key = key_of(cells.numeral(text)) if "." not in text else key
+    return positions.get(key, len(positions))
 
 
 def _far(cell: Any) -> bool:

@@ -1,0 +1,252 @@
+"""CSV files, a batch of rows at a time: by Arrow's reader where it is installed, else by the standard library's.
+
+Both give the same cells: the standard library's reader says what a file holds, and Arrow's is used as far as it agrees
+(both were compared on quotes, line ends and spaces wherever they may stand). Where a file has something that they read
+differently, or that Arrow refuses, the standard library reads on from the row that was reached, or says what is wrong.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import importlib.util
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.checks import check
+from tacit.data.texts import COMMA, POINT, Texts
+
+BATCH = 2**16
+"""Rows that are in memory at a time."""
+_LONGEST = 2**20
+_BLOCK = 2**22
+_OTHER_SEPARATORS = {";": "';'", "\t": "a tab"}
+_MARK = "\ufeff"
+_QUOTE = b'"'
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written; no separator is a comma. A file whose name ends in .gz is compressed."""
+
+    separator: str | None = None
+    decimal: str = POINT
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        sign = self.separator
+        check(
+            sign is None or (isinstance(sign, str) and len(sign) == 1 and sign.isascii() and sign not in '" \r\n'),
+            "Expected the separator to be one character: a comma, a semicolon, a tab, or another that is not a space.",
+        )
+        check(self.decimal in (POINT, COMMA), "Expected the decimal mark to be '.' or ','.")
+        try:
+            codecs.lookup(self.encoding)
+        except (LookupError, TypeError) as error:
+            raise ValueError("Expected a known encoding, such as utf-8 or latin-1.") from error
+
+    @property
+    def sign(self) -> str:
+        """The separator."""
+        return self.separator or ","
+
+    @property
+    def plain(self) -> bool:
+        """Whether files are UTF-8."""
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
+
+
+@contextmanager
+def delimited_faults(path: str | Path, dialect: Dialect) -> Iterator[None]:
+    """What goes wrong in reading a CSV file as a sentence that names it, and quotes nothing of it."""
+    name = Path(path).name
+    sentence = ""
+    try:
+        yield
+    except UnicodeDecodeError:
+        kind = "UTF-8" if dialect.plain else dialect.encoding
+        sentence = f"{name} is not {kind} text. Save it as UTF-8, or as Parquet."
+    except csv.Error:
+        sentence = f"{name} is not a readable CSV file."
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        sentence = f"{name} is not a readable gzip file, or it was cut off."
+    if sentence:
+        raise ValueError(sentence) from None
+
+
+def header_of(path: str | Path, dialect: Dialect, wanted: Sequence[str] = ()) -> list[str]:
+    """The names in a file's first line, once each. A lone column that is ``wanted`` may have a strange name."""
+    with delimited_faults(path, dialect):
+        return _header(path, dialect, wanted)[0]
+
+
+def batches(path: str | Path, dialect: Dialect, columns: Sequence[str] | None = None) -> Iterator[dict[str, Texts]]:
+    """The columns of a file, BATCH rows or fewer at a time; ``columns`` names the ones to keep.
+
+    Edges: blank lines are skipped, and so are spaces before a cell; a name that the file lacks is left out.
+    """
+    with delimited_faults(path, dialect):
+        names, size = _header(path, dialect, columns or ())
+        kept = [name for name in names if columns is None or name in columns]
+        done = 0
+        if kept and importlib.util.find_spec("pyarrow"):
+            for texts in _fast(path, dialect, names, kept, size):
+                if texts is None:
+                    break
+                done += len(texts[kept[0]])
+                yield texts
+            else:
+                return
+        yield from _slow(path, dialect, names, kept, done)
+
+
+def count_rows(path: str | Path, dialect: Dialect) -> int:
+    """How many rows a file has; one pass over it, in which every line is checked."""
+    names = header_of(path, dialect)
+    return sum(len(table[names[0]]) for table in batches(path, dialect, names[:1]))
+
+
+def _open(path: str | Path) -> Any:
+    return gzip.open(path, "rb") if str(path).lower().endswith(".gz") else Path(path).open("rb")
+
+
+def _lines(file: Any, dialect: Dialect) -> io.TextIOWrapper:
+    return io.TextIOWrapper(file, "utf-8-sig" if dialect.plain else dialect.encoding, newline="")
+
+
+def _header(path: str | Path, dialect: Dialect, wanted: Sequence[str]) -> tuple[list[str], int]:
+    """The names, and how many bytes of UTF-8 they take."""
+    name, read = Path(path).name, []
+    csv.field_size_limit(_LONGEST)
+    with _lines(_open(path), dialect) as file:
+        lines = (read.append(line) or line for line in file)  # type: ignore[func-returns-value]
+        names = [cell.strip() for cell in next(csv.reader(lines, delimiter=dialect.sign, skipinitialspace=True), [])]
+    check(names, f"{name} is empty: expected a line with the names of the columns.")
+    check(len(set(names)) == len(names), f"{name} gives the same name to two columns in its first line.")
+    for sign, words in _OTHER_SEPARATORS.items():
+        whole = len(names) == 1 and sign in names[0] and names[0] not in wanted and dialect.separator is None
+        check(not whole, f"{name} has one column only. Is the separator {words}? Name it, or save it with commas.")
+    return names, len("".join(read).encode())
+
+
+def _slow(
+    path: str | Path, dialect: Dialect, names: Sequence[str], kept: Sequence[str], done: int
+) -> Iterator[dict[str, Texts]]:
+    """By the standard library, from the row after those that are done."""
+    name, places = Path(path).name, [names.index(column) for column in kept]
+    with _lines(_open(path), dialect) as file:
+        reader = csv.reader(file, delimiter=dialect.sign, skipinitialspace=True)
+
+        def rows() -> Iterator[list[str]]:
+            try:
+                next(reader)
+                for row in reader:
+                    if row:
+                        check(
+                            len(row) == len(names),
+                            f"Line {reader.line_num} of {name} has {len(row)} cells, but its first line names "
+                            f"{len(names)}.",
+                        )
+                        yield row
+            except csv.Error as error:
+                raise ValueError(f"{name} is not a readable CSV file, at line {reader.line_num}.") from error
+
+        left = itertools.islice(rows(), done, None)
+        while chunk := list(itertools.islice(left, BATCH)):
+            yield {
+                column: Texts([row[place] for row in chunk], dialect.decimal)
+                for column, place in zip(kept, places, strict=True)
+            }
+
+
+class _DisagreementError(Exception):
+    """Arrow would read this otherwise than the standard library."""
+
+
+class _Rows:
+    """The file after its header as bytes of UTF-8 for Arrow, looked through for what it would read differently.
+
+    Arrow keeps spaces before a cell. They can be taken away later, unless a quote is near: a quote after such spaces
+    is text to Arrow, and spaces within quotes are to stay.
+    """
+
+    closed = False
+
+    def __init__(self, file: Any, dialect: Dialect, header: int) -> None:
+        text = None if dialect.plain else _lines(file, dialect)
+        # At most four bytes a character: never more than were asked for.
+        self._take = file.read if text is None else lambda size: text.read(size // 4).encode()
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._odd = re.compile(rb"(?:[\r\n]|" + re.escape(dialect.sign.encode()) + rb')(?: +"|"+ )')
+        self._before = b"\n"
+        if text is None:
+            mark = len(_MARK.encode())
+            start = file.read(mark + header)
+            self._rest = start[mark + header if start.startswith(_MARK.encode()) else header :]
+        else:
+            self._rest = self._take(header * 4)[header:]
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        chunk: bytes = self._rest[:size]
+        self._rest = self._rest[size:]
+        chunk += self._take(size - len(chunk))
+        if not (chunk and chunk.isascii()) or self._decoder.getstate()[0]:
+            self._decoder.decode(chunk, final=not chunk)
+        seen = self._before + chunk
+        if _QUOTE in chunk and (b' "' in seen or b'" ' in seen) and self._odd.search(seen):
+            raise _DisagreementError
+        self._before = seen[len(seen.rstrip(b' "')) - 1 :]
+        return chunk
+
+    def readable(self) -> bool:
+        """As of a file."""
+        return True
+
+    def close(self) -> None:
+        """Its file is closed by whoever opened it."""
+
+
+def _fast(
+    path: str | Path, dialect: Dialect, names: Sequence[str], kept: Sequence[str], header: int
+) -> Iterator[dict[str, Texts] | None]:
+    """By Arrow; None, at last, where it cannot go on."""
+    import pyarrow
+    from pyarrow import compute
+    from pyarrow import csv as arrow
+
+    with _open(path) as file:
+        try:
+            reader = arrow.open_csv(
+                pyarrow.PythonFile(_Rows(file, dialect, header), mode="r"),
+                arrow.ReadOptions(column_names=names, block_size=_BLOCK, use_threads=False),
+                arrow.ParseOptions(delimiter=dialect.sign, newlines_in_values=True),
+                arrow.ConvertOptions(
+                    include_columns=kept, column_types=dict.fromkeys(kept, pyarrow.string()), check_utf8=False
+                ),
+            )
+            for block in reader:
+                columns = []
+                for column in block.columns:
+                    if (compute.max(compute.binary_length(column)).as_py() or 0) > _LONGEST:
+                        raise _DisagreementError
+                    spaced = compute.any(compute.starts_with(column, " ")).as_py()
+                    columns.append(compute.ascii_ltrim(column, " ") if spaced else column)
+                for start in range(0, block.num_rows, BATCH):
+                    yield {
+                        name: Texts(column.slice(start, BATCH), dialect.decimal)
+                        for name, column in zip(kept, columns, strict=True)
+                    }
+        except (pyarrow.ArrowInvalid, _DisagreementError):
+            pass
+        else:
+            return
+    yield None

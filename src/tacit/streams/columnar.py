@@ -1,0 +1,148 @@
+"""Parquet and Arrow files: rows are counted and types compared from what the files say about themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tacit.checks import check
+from tacit.data.tables import Table
+from tacit.streams.pieces import BATCH, counted, file_faults, kept
+
+PIECE = 2**20
+"""Row groups of a Parquet file that follow one another are one piece as long as they have at most so many rows."""
+_BUFFER = 2**20
+_TEXT = ("string", "large_string", "string_view")
+Types = dict[str, str]
+
+
+@dataclass(frozen=True)
+class ParquetPiece:
+    """Some row groups of a file, one after the other."""
+
+    path: Path
+    key: str
+    rows: int
+    groups: tuple[int, ...]
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
+        """Its rows in order, BATCH at a time."""
+        return counted(self.key, self.rows, self._read(columns))
+
+    def _read(self, columns: Sequence[str] | None) -> Iterator[Table]:
+        from pyarrow import parquet
+
+        with file_faults(self.key, "Parquet"), self.path.open("rb") as opened:
+            names = parquet.read_schema(opened)
+            texts = [name for name in names.names if type_of(names.field(name).type) == "text"]
+            # Columns are read a buffer at a time: whole row groups may be larger than memory. Texts come as a
+            # dictionary where they are stored as one: each is then read once.
+            with parquet.ParquetFile(opened, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False) as file:
+                for batch in file.iter_batches(BATCH, list(self.groups), kept(names.names, columns)):
+                    yield dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+@dataclass(frozen=True)
+class ArrowPiece:
+    """A file of Arrow batches, as ``pyarrow.feather`` and ``pyarrow.ipc`` write them. ``owner`` is kept alive."""
+
+    path: Path
+    key: str
+    rows: int
+    owner: Any = field(default=None, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ArrowPiece, (self.path, self.key, self.rows)  # whoever opened it looks after the file
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
+        """Its rows in order, at most BATCH at a time."""
+        return counted(self.key, self.rows, self._read(columns))
+
+    def _read(self, columns: Sequence[str] | None) -> Iterator[Table]:
+        with file_faults(self.key, "Arrow"):
+            for batch in _arrow_batches(self.path, columns):
+                for start in range(0, batch.num_rows, BATCH):
+                    part = batch.slice(start, BATCH)
+                    yield dict(zip(part.schema.names, part.columns, strict=True))
+
+
+def parquet_pieces(path: Path, key: str) -> tuple[list[ParquetPiece], Types]:
+    """The pieces of a Parquet file, and the types of its columns."""
+    from pyarrow import parquet
+
+    with file_faults(key, "Parquet"), path.open("rb") as opened, parquet.ParquetFile(opened) as file:
+        types = types_of(key, file.schema_arrow)
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+    runs: list[list[int]] = []
+    for group, size in enumerate(sizes):
+        if runs and sum(sizes[one] for one in runs[-1]) + size <= PIECE:
+            runs[-1].append(group)
+        else:
+            runs.append([group])
+    names = [key] if len(runs) == 1 else [f"{key}, row groups from {run[0]}" for run in runs]
+    pieces = [
+        ParquetPiece(path, name, sum(sizes[group] for group in run), tuple(run))
+        for name, run in zip(names, runs, strict=True)
+    ]
+    return pieces or [ParquetPiece(path, key, 0, ())], types
+
+
+def arrow_pieces(path: Path, key: str, owner: Any = None) -> tuple[list[ArrowPiece], Types]:
+    """The piece of an Arrow file, and the types of its columns."""
+    with file_faults(key, "Arrow"):
+        with _arrow_reader(path) as reader:
+            schema = reader.schema
+        types = types_of(key, schema)
+        # No more than one column is read to count rows, and none is decompressed where there is no need to.
+        rows = sum(batch.num_rows for batch in _arrow_batches(path, schema.names[:1]))
+    return [ArrowPiece(path, key, rows, owner)], types
+
+
+def types_of(key: str, schema: Any) -> Types:
+    """The types of an Arrow schema's columns, as words to compare."""
+    check(len(set(schema.names)) == len(schema.names), f"{key} gives the same name to two columns.")
+    return {entry.name: type_of(entry.type) for entry in schema}
+
+
+def type_of(kind: Any) -> str:
+    """The type of a column as a word; texts are of one type, however they are stored."""
+    word = str(getattr(kind, "value_type", kind) if hasattr(kind, "index_type") else kind)
+    return "text" if word in _TEXT else word
+
+
+def check_same(first: str, types: Types, key: str, others: Types) -> None:
+    """Refuse a file with other columns than the first one, or with another type of one.
+
+    Edges: a column of a file in which no cell was ever filled has the type 'null', which goes with any.
+    """
+    for one, absent in ((key, set(types) - set(others)), (first, set(others) - set(types))):
+        other = first if one == key else key
+        check(not absent, f"{one} has no column {min(absent, default='')!r}, and {other} has one.")
+    for name, kind in others.items():
+        check(
+            kind == types[name] or "null" in (kind, types[name]),
+            f"Column {name!r} is {kind} in {key} and {types[name]} in {first}. Write both files with one type.",
+        )
+
+
+def _arrow_reader(path: Path, names: Sequence[int] | None = None) -> Any:
+    """A reader of a file, or of a stream that was written to one; memory is mapped, so that nothing is copied."""
+    import pyarrow
+
+    options = pyarrow.ipc.IpcReadOptions(included_fields=names)
+    with path.open("rb") as opened:
+        whole = opened.read(6) == b"ARROW1"
+    mapped = pyarrow.memory_map(str(path))
+    return (pyarrow.ipc.open_file if whole else pyarrow.ipc.open_stream)(mapped, options=options)
+
+
+def _arrow_batches(path: Path, columns: Sequence[str] | None) -> Iterator[Any]:
+    with _arrow_reader(path) as reader:
+        names = reader.schema.names
+    with _arrow_reader(path, [names.index(name) for name in kept(names, columns)]) as reader:
+        if hasattr(reader, "num_record_batches"):
+            yield from (reader.get_batch(place) for place in range(reader.num_record_batches))
+        else:
+            yield from reader

@@ -1,0 +1,132 @@
+"""One way in: whatever holds a table becomes a source."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.checks import check
+from tacit.data.delimited import Dialect
+from tacit.streams.columnar import Types, arrow_pieces, check_same, parquet_pieces
+from tacit.streams.frames import frame_source, partition_source
+from tacit.streams.pieces import Piece, Source
+from tacit.streams.queries import dataset_source, lazy_source, reader_source, relation_source
+from tacit.streams.textual import delimited_pieces
+
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".arrows", ".feather", ".ipc")
+TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_LAZY: dict[tuple[str, str], Callable[[Any], Source]] = {
+    ("pyarrow", "Dataset"): dataset_source,
+    ("pyarrow", "RecordBatchReader"): reader_source,
+    ("polars", "LazyFrame"): lazy_source,
+    ("duckdb", "DuckDBPyRelation"): relation_source,
+    ("dask", "DataFrame"): partition_source,
+}
+"""What is no array, by the library and the name of its class: none is imported to find out."""
+_FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")}
+
+
+def is_source(thing: Any) -> bool:
+    """Whether this is to be streamed rather than taken as an array: files, or a table that is not in memory."""
+    return isinstance(thing, Source) or _is_path(thing) or _are_paths(thing) or _known(thing, _LAZY) is not None
+
+
+def open_source(thing: Any, *, separator: str | None = None, decimal: str = ".", encoding: str = "utf-8") -> Source:
+    """The source that a path, a pattern, a folder, a list of paths, a data frame or a query stands for.
+
+    ``separator``, ``decimal`` and ``encoding`` are those of CSV files. Files of a pattern or folder come in the order
+    of their names; a list keeps its own. Nothing but the number of rows, names and types is read.
+
+    Edges: no file, no row, files that differ in their columns, one file twice, and what is damaged raise a sentence.
+    """
+    dialect = Dialect(separator, decimal, encoding)
+    if isinstance(thing, Source):
+        return thing
+    lazy = _known(thing, _LAZY)
+    if lazy is not None:
+        source = _LAZY[lazy](thing)
+    elif _is_path(thing) or _are_paths(thing):
+        paths = [thing] if _is_path(thing) else thing
+        source = _file_source([path for place in paths for path in found(place)], dialect)
+    else:
+        table = isinstance(thing, Mapping) or _known(thing, _FRAMES) is not None
+        check(table, "Expected files, a data frame, or a query of Arrow, polars, DuckDB or Dask.")
+        source = frame_source(thing)
+    check(source.rows, "The table has no rows.")
+    return source
+
+
+def found(place: str | Path) -> list[Path]:
+    """The files that a path, a pattern or a folder stands for, in the order of their names.
+
+    Edges: of a folder, names that begin with a dot or an underscore are left out; any other that is no table raises,
+    for a file that is left out is people left out.
+    """
+    path = Path(place)
+    if path.is_dir():
+        files = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
+        check(files, f"The folder {str(place)!r} is empty.")
+        for file in files:
+            check(
+                file.is_file() and file.name.lower().endswith((*PARQUET, *ARROW, *TEXT)),
+                f"{file.name} in the folder {str(place)!r} is no table. Name the files: for instance "
+                f"{str(path / '*.parquet')!r}. For folders in folders, give a pyarrow dataset.",
+            )
+        return files
+    if not path.exists() and glob.has_magic(str(place)):
+        files = sorted(Path(name) for name in glob.glob(str(place), recursive=True))
+        check(files, f"No file matches {str(place)!r}.")
+        check(all(file.is_file() for file in files), f"{str(place)!r} matches a folder; name files.")
+        return files
+    return [path]
+
+
+def _file_source(paths: Sequence[Path], dialect: Dialect) -> Source:
+    check(len({path.resolve() for path in paths}) == len(paths), "Expected every file only once: people count once.")
+    short = len({path.name for path in paths}) == len(paths)
+    kinds = {_kind(path) for path in paths}
+    check(len(kinds) == 1, f"Expected files of one kind, not {' and '.join(sorted(kinds))} together.")
+    kind = kinds.pop()
+    if kind != "CSV":
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise ValueError(f"Reading {kind} needs pyarrow. Install it with: pip install 'tacit[parquet]'") from error
+    openers: dict[str, Callable[[Path, str], tuple[Sequence[Piece], Types]]] = {
+        "CSV": lambda path, key: delimited_pieces(path, key, dialect),
+        "Parquet": parquet_pieces,
+        "Arrow": arrow_pieces,
+    }
+    pieces: list[Piece] = []
+    first, names = "", {}
+    for path in paths:
+        key = path.name if short else str(path)
+        more, types = openers[kind](path, key)
+        if not first:
+            first, names = key, types
+        check_same(first, names, key, types)
+        names = {name: types[name] if word == "null" else word for name, word in names.items()}
+        pieces += more
+    return Source(tuple(pieces), tuple(names))
+
+
+def _kind(path: Path) -> str:
+    name = path.name.lower()
+    return "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"
+
+
+def _is_path(thing: Any) -> bool:
+    return isinstance(thing, str | os.PathLike)
+
+
+def _are_paths(thing: Any) -> bool:
+    return isinstance(thing, list | tuple) and bool(thing) and all(_is_path(entry) for entry in thing)
+
+
+def _known(thing: Any, kinds: Any) -> tuple[str, str] | None:
+    names = ((kind.__module__.split(".")[0], kind.__name__) for kind in type(thing).__mro__)
+    return next((name for name in names if name in kinds), None)
