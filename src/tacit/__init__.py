@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tacit.search import PrivateSearch as PrivateSearch
     from tacit.statistics import PrivateScaler as PrivateScaler
     from tacit.statistics import private_schema as private_schema
+    from tacit.streams.scanned import scan as scan
     from tacit.training import RefutedWarning as RefutedWarning
     from tacit.types import Budget as Budget
 
@@ -58,6 +59,7 @@ _PLACES = {
     "load": "tacit.files",
     "private_schema": "tacit.statistics",
     "save": "tacit.files",
+    "scan": "tacit.streams.scanned",
     "spent": "tacit.privacy.guarantee",
 }
 """Where public names are, but for the estimators: those are what ``tacit.estimators`` lists, without a line here."""

@@ -41,6 +41,14 @@ def grid_step(clip: float) -> float:
     return math.ldexp(1.0, exponent - (1 if mantissa == 0.5 else 0) - BITS)
 
 
+def rounded_intercept(clip: float, intercept: float) -> float:
+    """The constant of a design's last column: a whole number of steps too, also if rounding it makes them longer."""
+    for _ in range(2):
+        step = grid_step(math.hypot(clip, intercept))
+        intercept = round(intercept / step) * step
+    return intercept
+
+
 def on_grid(values: Array, step: float) -> Array:
     """Values of fewer than 2**51 steps rounded to whole steps, in place: adding 1.5 * 2**52 steps rounds them off."""
     far = 1.5 * 2.0**52 * step
@@ -70,9 +78,8 @@ class Design:
 
     def __post_init__(self, X: Any) -> None:
         clip = check_positive("clip", self.clip)
-        step = grid_step(math.hypot(clip, self.intercept))
-        object.__setattr__(self, "intercept", round(self.intercept / step) * step)
-        matrix, norms = _clipped(canonical(X), clip, self.intercept, step)
+        object.__setattr__(self, "intercept", rounded_intercept(clip, self.intercept))
+        matrix, norms = _clipped(canonical(X), clip, self.intercept, self.step)
         self._set(matrix, np.hypot(norms, self.intercept, out=norms))
 
     def _set(self, matrix: Any, norms: Array) -> None:

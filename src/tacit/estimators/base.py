@@ -22,6 +22,7 @@ from tacit.estimators.notes import note_fit, picked
 from tacit.ledger import CarriesLedger, Ledger, ledger_of
 from tacit.linear.predictions import clipped_scores
 from tacit.linear.problem import Problem, Records
+from tacit.linear.records import Held
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
 from tacit.privacy.theorems import PEOPLE
@@ -145,39 +146,69 @@ class PrivateLinear(CarriesLedger, Watched):
     def _train(
         self, X: Any, targets: Array, loss: Loss, outputs: int, assumptions: tuple[str, ...], begun: Begun, own: Counted
     ) -> None:
-        """Choose, prepare, spend, run, build: the whole fit, once the records are numbers."""
+        """The fit of rows in memory, once they are numbers."""
+        clip, intercept = self._design()
+
+        def late() -> tuple[Records, int]:
+            columns, rows, shares = X.shape[1], X, own.shares
+            if begun.rows is not None:
+                # Events must not depend on what was just released: the width stays the one that they were priced with.
+                filled = begun.rows()
+                columns = filled.shape[1]
+                rows = np.hstack([filled, np.zeros((len(filled), X.shape[1] - columns))])
+            if begun.weights is not None:
+                shares = own.times(begun.weights()).shares
+            return Records.build(rows, targets, clip, intercept, shares), columns
+
+        records = Records.build(X, targets, clip, intercept, own.shares)
+        waits = begun.rows is not None or begun.weights is not None
+        self._run(
+            records, loss, outputs, (*own.words, *begun.assumptions, *assumptions), begun, late if waits else None
+        )
+
+    def _design(self) -> tuple[float, float]:
+        """The norm that rows are clipped to, and the intercept's constant."""
+        clip = float(self.clip)
+        return clip, INTERCEPT * clip if self.fit_intercept else 0.0
+
+    def _run(
+        self,
+        records: Held,
+        loss: Loss,
+        outputs: int,
+        assumptions: tuple[str, ...],
+        begun: Begun,
+        late: Callable[[], tuple[Held, int]] | None = None,
+    ) -> None:
+        """Choose, prepare, spend, run, build: the whole fit, wherever the records are.
+
+        ``late`` releases what the budget counts as spent, and gives the records to train on, and how many of their
+        columns are not just zeros.
+        """
         watch(self)
-        budget, source, earlier, late, late_weights = begun
-        clip, shares = float(self.clip), own.shares
-        intercept = INTERCEPT * clip if self.fit_intercept else 0.0
-        problem = Problem(Records.build(X, targets, clip, intercept, shares), plain_numbers(loss), outputs)
+        budget, source = begun.budget, begun.source
+        problem = Problem(records, plain_numbers(loss), outputs)
         chosen = choose_method(self._method(), budget, problem.facts, self.calibration, self.precondition)
         problem = replace(problem, loss=self._tuned(problem, chosen))
-        said = (clipped_rows(problem.facts), *own.words, *earlier, *assumptions)
+        said = (clipped_rows(problem.facts), *assumptions)
         prepared = prepare(
             problem.facts, chosen, seeded=source.seeded, regularization=self._regularization(problem, chosen),
             calibration=self.calibration, assumptions=said,
         )  # fmt: skip
-        if shares.weighted and prepared.plan.theorem not in PEOPLE:
+        if records.weighted and prepared.plan.theorem not in PEOPLE:
             refuse(
                 "This method takes every row as it is, and these have weights. Use method='auto', without inference."
             )
         charge(prepared, self.ledger, f"{type(self).__name__}, {prepared.guarantee.method}")
-        columns = X.shape[1]
+        width = columns = problem.facts.features - problem.facts.intercept
         if late is not None:
-            # Events must not depend on what was just released: the width stays the one that they were priced with.
-            rows = late()
-            columns, padding = rows.shape[1], np.zeros((len(rows), X.shape[1] - rows.shape[1]))
-            X = np.hstack([rows, padding])
-        if late_weights is not None:
             self._spend(prepared)  # counts are released before the model is
-            shares = own.times(late_weights()).shares
-        if late is not None or late_weights is not None:
-            problem = replace(problem, records=Records.build(X, targets, clip, intercept, shares))
+            records, columns = late()
+            problem = replace(problem, records=records)
         found = train(prepared, problem, source, self._spend, charged=True)
-        solution = _without(found, slice(columns, X.shape[1]))
+        solution = _without(found, slice(columns, width))
         self._keep(solution)
-        self.build(solution.weights, columns, problem.records.intercept, prepared)
+        self.build(solution.weights, columns, records.intercept, prepared)
         note_fit(problem.records.count, picked(problem, found.weights) if hasattr(self, "classes_") else ())
 
     def _counted(self, groups: Any, sample_weight: Any, rows: int) -> Counted:

@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from tacit.checks import check
+from tacit.checks import check, refuse
 from tacit.data.canonical import check_labels
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.counted import BALANCE, ClassWeight, Counted, balanced, class_numbers
 from tacit.estimators.inference import Inferential
+from tacit.estimators.streaming import Asked, ClassFactors, LabelCodes, coded
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
 from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem
 from tacit.mechanisms import Chosen, defaults
 from tacit.mechanisms.counts import Tables, calibrate_counts
+from tacit.schema import Target
+from tacit.streams.scanned import is_stream
 from tacit.types import Array, Loss
 
 __all__ = ["LinearSVC", "LogisticRegression"]
@@ -47,8 +50,35 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         ``groups`` names the person of each row: then all rows of a person are protected at once, and
         ``rows_per_person`` must be declared. ``sample_weight``: how much each row counts, from 0 to ``weight_bound``.
         """
+        if is_stream(X):
+            return self._fit_stream(Asked.of(X, y, groups, sample_weight))
         X, y = self._records(X, y)
         return self._fit(X, y, self.classes, self._counted(groups, sample_weight, len(y)))
+
+    def _fit_stream(self, asked: Asked) -> Self:
+        """The fit to rows that are read again in every pass."""
+        self._forget()
+        schema = asked.scan.schema
+        named = None if schema is None or schema.target is None else schema.target.classes
+        declared = named if self.classes is None else self.classes
+        check(
+            declared is not None, "Declare the labels with classes=, or in the schema: files are not searched for them."
+        )
+        self.classes_ = np.unique(np.asarray(declared))
+        count, loss = len(self.classes_), self._loss(len(self.classes_))
+        check(count >= 2, "Expected at least two classes. Declare them with classes=.")
+        numbers = class_numbers(self.class_weight, self.classes_)
+        if numbers is None and self.class_weight is not None:
+            refuse("Balanced classes are counted first, in memory. Give class_weight a number for each class.")
+        read = asked.declared(Target(asked.target, tuple(self.classes_.tolist())))
+        answer = LabelCodes(read, self.classes_, loss.coupled)
+        factor = None if numbers is None else ClassFactors(numbers)
+        records = asked.records(answer, *self._design(), self.rows_per_person, self.weight_bound, factor)
+        words = asked.words(self.rows_per_person, self.weight_bound)
+        words += () if factor is None else ("classes weighted by declared numbers",)
+        outputs = count if count > 2 else 1
+        self._run(records, loss, outputs, (*words, "the set of labels was declared"), self._begin(records.count))
+        return self
 
     def _fit(self, X: Any, y: Any, classes: Any, own: Counted, begun: Begun | None = None) -> Self:
         """The fit to these classes, or to the labels in y, as far as it has not begun."""
@@ -59,13 +89,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         loss = self._loss(count)
         shifts = np.zeros(count)
         begun, own = self._weighted(codes, own, begun or self._begin(own.count), loss, shifts)
-        if count == 2:
-            targets, outputs = np.asarray(2.0 * codes - 1.0, dtype=np.float64), 1
-        elif loss.coupled:
-            targets, outputs = codes.astype(np.float64), count
-        else:
-            targets, outputs = np.where(codes[:, None] == np.arange(count), 1.0, -1.0), count
-        self._train(X, targets, loss, outputs, note, begun, own)
+        targets = coded(codes, count, loss.coupled)
+        self._train(X, targets, loss, count if count > 2 else 1, note, begun, own)
         if shifts.any():
             self.intercept_ = self.intercept_ + (shifts[1:] - shifts[:1] if count == 2 else shifts)
         return self

@@ -14,7 +14,10 @@ from tacit.checks import check, check_positive, check_range, check_real
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.counted import Counted
 from tacit.estimators.inference import Inferential
+from tacit.estimators.streaming import Asked, ScaledTargets, scaled
 from tacit.linear.losses import Pinball, PoissonLoss, Squared
+from tacit.schema import Target
+from tacit.streams.scanned import is_stream
 from tacit.types import Array, Loss
 
 __all__ = ["LinearRegression", "PoissonRegressor", "QuantileRegressor"]
@@ -82,18 +85,28 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         low, high = self._range()
         if self.target_bound is None:
             warnings.warn(_UNBOUNDED.format(low=low, high=high, bound=self._bound_words), stacklevel=2)
+        if is_stream(X):
+            return self._fit_stream(Asked.of(X, y, groups, sample_weight))
         X, y = self._records(X, y)
         return self._fit(X, y, self._counted(groups, sample_weight, len(y)))
+
+    def _fit_stream(self, asked: Asked) -> Self:
+        """The fit to rows that are read again in every pass."""
+        self._forget()
+        (low, high), loss = self._range(), self._loss()
+        read = asked.declared(Target(asked.target, lower=low, upper=high))
+        answer = ScaledTargets(read, (low, high), self._units(), loss.targets)
+        records = asked.records(answer, *self._design(), self.rows_per_person, self.weight_bound)
+        words = (*asked.words(self.rows_per_person, self.weight_bound), f"targets clipped to [{low:g}, {high:g}]")
+        self._run(records, loss, 1, words, self._begin(records.count))
+        return self
 
     def _fit(self, X: Any, y: Any, own: Counted, begun: Begun | None = None) -> Self:
         """The fit, as far as it has not begun."""
         low, high = self._range()
-        (origin, unit), loss = self._units(), self._loss()
+        loss = self._loss()
         X, y = own.pick(X), own.pick(y)
-        targets = np.clip(target_numbers(y), low, high)
-        targets -= origin
-        targets /= unit
-        np.clip(targets, *loss.targets, out=targets)  # the origin was rounded
+        targets = scaled(target_numbers(y), (low, high), self._units(), loss.targets)
         words = (f"targets clipped to [{low:g}, {high:g}]",)
         self._train(X, targets, loss, 1, words, begun or self._begin(own.count), own)
         return self

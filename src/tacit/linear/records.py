@@ -182,7 +182,11 @@ class Records:
             np.isfinite(values).all(),
             "Expected finite numbers as targets, found NaN or infinity; remove or fill them.",
         )
-        return cls(Design(matrix, clip, intercept), values.reshape(len(values), -1), shares or Shares())
+        return cls(
+            Design(matrix, clip, intercept),
+            values if values.ndim == 2 else values.reshape(len(values), 1),
+            shares or Shares(),
+        )
 
     @property
     def rows(self) -> int:

@@ -113,7 +113,7 @@ class Pieces:
         """Rows times weights: each row's to the last bit whatever the other rows are."""
         products = np.asarray(rows @ self.columns, dtype=np.float64)
         if self.count > 1:
-            parts = products.reshape(len(products), self.count, -1)
+            parts = products.reshape(len(products), self.count, self.columns.shape[1] // self.count)
             total = parts[:, -1] + parts[:, -2]
             for place in range(self.count - 3, -1, -1):
                 total += parts[:, place]
@@ -144,7 +144,7 @@ def gathered(rows: Any, slopes: Array, grid: float, largest: float, most: int, c
     parts, steps = split(slopes, largest, DIGITS - BITS - digits_of(most), count)
     # A wide block is read along its rows: half the time of reading it down its columns.
     sums = np.asarray(rows.T @ parts if thin(rows) or parts.shape[1] == 1 else (parts.T @ rows).T)
-    shaped = sums.reshape(sums.shape[0], count, -1).swapaxes(0, 1)
+    shaped = sums.reshape(sums.shape[0], count, slopes.shape[1]).swapaxes(0, 1)
     return Whole.of(shaped, [grid * step for step in steps])
 
 

@@ -65,8 +65,8 @@ class RunMoment:
         """The block's part."""
         roots = np.sqrt(block.shares.weigh(np.ones(block.count)))
         channels = block.rows.shape[1] // self.runs  # one column more is the intercept's
-        short = (block.design()[:, : channels * self.runs] * roots[:, None]).reshape(-1, channels, self.runs)
-        places = np.ascontiguousarray(short.swapaxes(1, 2)).reshape(-1, channels)
+        short = (block.design()[:, : channels * self.runs] * roots[:, None]).reshape(block.count, channels, self.runs)
+        places = np.ascontiguousarray(short.swapaxes(1, 2)).reshape(block.count * self.runs, channels)
         return (outer_sum(places, block.radius, block.most * self.runs),)
 
 
@@ -115,7 +115,7 @@ class RunMap:
         channels = self.matrix.columns.shape[0]
         dense = np.asarray(rows.toarray() if thin(rows) else rows)[:, : channels * self.runs]
         places = dense.reshape(len(dense), channels, self.runs)
-        return np.asarray(self.matrix.columns.T @ places).reshape(len(dense), -1)
+        return np.asarray(self.matrix.columns.T @ places).reshape(len(dense), channels * self.runs)
 
 
 def unmapped(weights: Array, even: Array, runs: int = 1) -> Array:

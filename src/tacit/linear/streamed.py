@@ -1,0 +1,233 @@
+"""Records that are read again for every sum: a piece of the table at a time, in this process or in others.
+
+A piece's part of a sum is exact (:mod:`tacit.linear.whole`), so it does not matter who adds it up, in which batches, or
+in which order. Each piece has its place, and is added once, however often it was tried. Where people have several rows,
+a person's must follow one another: the order of names is checked whenever rows are read, and pieces that share a person
+are read as one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.checks import check
+from tacit.data.rows import rounded_intercept
+from tacit.linear.records import Block, Change, Part, Records, total
+from tacit.linear.whole import Whole
+from tacit.streams.pieces import Piece, Source
+from tacit.streams.reader import UNSORTED, Joined, Reader
+from tacit.streams.watching import watch_pass
+from tacit.types import Array
+
+Taken = NDArray[np.intp] | None
+Task = Callable[[Piece, Taken], Any]
+
+
+class Engine(Protocol):
+    """Who does the work: in this process, or in others."""
+
+    def run(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> Iterator[tuple[int, Any]]:
+        """The task's result for every piece, with its place, each once, in any order."""
+
+
+@dataclass(frozen=True)
+class Here:
+    """In this process, one piece after the other."""
+
+    def run(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> Iterator[tuple[int, Any]]:
+        """One after the other."""
+        with watch_pass(sum(piece.rows for piece in pieces)) as done:
+            for place, (piece, some) in enumerate(zip(pieces, taken, strict=True)):
+                yield place, task(piece, some)
+                done(piece.rows)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """How a piece's records are made: read, mapped, and with some of their targets."""
+
+    reader: Reader
+    maps: tuple[tuple[Change, float, float], ...] = ()
+    picked: NDArray[np.intp] | None = field(default=None, repr=False)
+
+    def records(self, piece: Piece, taken: Taken = None) -> Iterator[Records]:
+        """A batch at a time, none of which parts a person; only those at ``taken``, places among the piece's."""
+        reader, start, none = self.reader, 0, True
+        for chunk in reader.chunks(piece):
+            records = Records.build(chunk.rows, chunk.targets, reader.clip, reader.intercept, chunk.shares)
+            stop = start + records.count
+            if taken is not None:
+                first, last = np.searchsorted(taken, [start, stop])
+                records = records.take(taken[first:last] - start)
+            start = stop
+            if records.count:
+                yield self._changed(records)
+                none = False
+        if none:
+            chunk = reader.nothing()
+            yield self._changed(
+                Records.build(chunk.rows, chunk.targets, reader.clip, reader.intercept, chunk.shares)
+            )  # fmt: skip
+
+    def _changed(self, records: Records) -> Records:
+        for change, clip, intercept in self.maps:
+            records = records.mapped(change, clip, intercept)
+        return records if self.picked is None else records.pick(self.picked)
+
+
+@dataclass(frozen=True)
+class Adding:
+    """The task of a sum: what is sent to where a piece is."""
+
+    changed: Changed
+    part: Part
+
+    def __call__(self, piece: Piece, taken: Taken) -> tuple[Whole, ...]:
+        """The sums over one piece."""
+        return total(self.part(block) for records in self.changed.records(piece, taken) for block in records.blocks())
+
+
+@dataclass(frozen=True)
+class Persons:
+    """The task of counting people."""
+
+    reader: Reader
+
+    def __call__(self, piece: Piece, taken: Taken) -> tuple[int, Any, Any]:
+        """How many, the first, the last."""
+        return self.reader.persons(piece)
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Records of a table in pieces; ``sizes`` says how many there are in each: rows, or people.
+
+    Made by :func:`stream`.
+    """
+
+    pieces: tuple[Piece, ...] = field(repr=False)
+    sizes: tuple[int, ...] = field(repr=False)
+    changed: Changed
+    features: int
+    engine: Engine = field(default_factory=Here)
+    taken: Taken = field(default=None, repr=False)
+
+    @property
+    def count(self) -> int:
+        """Number of records: of rows, or of people where they have several."""
+        return sum(self.sizes) if self.taken is None else len(self.taken)
+
+    @property
+    def _last(self) -> tuple[float, float]:
+        reader, maps = self.changed.reader, self.changed.maps
+        return maps[-1][1:] if maps else (reader.clip, reader.intercept)
+
+    @property
+    def clip(self) -> float:
+        """Largest norm of a row without the intercept's constant."""
+        return self._last[0]
+
+    @property
+    def intercept(self) -> float:
+        """The constant of the last column; 0: there is none."""
+        clip, intercept = self._last
+        return rounded_intercept(clip, intercept)
+
+    @property
+    def radius(self) -> float:
+        """Largest norm that a design row can have."""
+        return math.hypot(self.clip, self.intercept)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows came with weights of their own."""
+        return self.changed.reader.weighted
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """The most rows of one person; None: every row is a record."""
+        return self.changed.reader.rows_per_person
+
+    def take(self, positions: NDArray[np.intp]) -> Streamed:
+        """The records at these positions, which are found when they are read."""
+        return replace(self, taken=positions if self.taken is None else self.taken[positions])
+
+    def pick(self, columns: NDArray[np.intp]) -> Streamed:
+        """The same records with some of their targets, where there are several."""
+        if self.changed.reader.outputs == 1:
+            return self
+        picked = columns if self.changed.picked is None else self.changed.picked[columns]
+        return replace(self, changed=replace(self.changed, picked=picked))
+
+    def mapped(self, change: Change, clip: float, intercept: float) -> Streamed:
+        """The same records with other rows, mapped whenever they are read."""
+        nothing = next(self.changed.records(_Nothing()))
+        (block,) = nothing.blocks()
+        features = change(block.rows).shape[1] + (1 if intercept else 0)
+        changed = replace(self.changed, maps=(*self.changed.maps, (change, clip, intercept)))
+        return replace(self, changed=changed, features=features)
+
+    def add_up(self, part: Part) -> list[Array]:
+        """The sums over all pieces, each counted once."""
+        found = dict(self.engine.run(Adding(self.changed, part), self.pieces, self._shared()))
+        check(len(found) == len(self.pieces), "A piece of the table was not added up. Fit again.")
+        return [whole.value() for whole in total(found[place] for place in sorted(found))]
+
+    def blocks(self) -> Iterator[Block]:
+        """All records in turn, in this process."""
+        for piece, taken in zip(self.pieces, self._shared(), strict=True):
+            for records in self.changed.records(piece, taken):
+                yield from records.blocks()
+
+    def _shared(self) -> list[Taken]:
+        """Of the records that take part, the places in each piece."""
+        if self.taken is None:
+            return [None] * len(self.pieces)
+        ends = np.cumsum(self.sizes)
+        cuts = np.searchsorted(self.taken, np.concatenate([[0], ends]))
+        starts = ends - np.asarray(self.sizes)
+        return [self.taken[a:b] - start for a, b, start in zip(cuts[:-1], cuts[1:], starts, strict=True)]
+
+
+class _Nothing:
+    """A piece without rows."""
+
+    key, rows = "nothing", 0
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """None."""
+        return iter(())
+
+
+def stream(source: Source, reader: Reader, engine: Engine | None = None) -> Streamed:
+    """The records of a source. Where people have several rows, one pass over their column counts them first."""
+    engine, pieces = engine or Here(), source.pieces
+    features = reader.features + (1 if reader.intercept else 0)
+    if reader.person is None:
+        return Streamed(pieces, tuple(piece.rows for piece in pieces), Changed(reader), features, engine)
+    found = dict(engine.run(Persons(reader), pieces, [None] * len(pieces)))
+    groups: list[list[Piece]] = []
+    sizes: list[int] = []
+    last: Any = None
+    for place, piece in enumerate(pieces):
+        count, first, end = found[place]
+        if not count:
+            continue
+        check(
+            last is None or bool(last <= first), UNSORTED.format(key=piece.key, person=reader.person)
+        )  # fmt: skip
+        if last is not None and last == first:
+            groups[-1].append(piece)
+            sizes[-1] += count - 1
+        else:
+            groups.append([piece])
+            sizes.append(count)
+        last = end
+    joined = tuple(parts[0] if len(parts) == 1 else Joined(tuple(parts)) for parts in groups)
+    return Streamed(joined, tuple(sizes), Changed(reader), features, engine)

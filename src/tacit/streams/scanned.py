@@ -1,0 +1,104 @@
+"""``tacit.scan``: a table that is read again for every pass, with the schema that says what its cells mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.checks import check
+from tacit.data.tables import Table
+from tacit.schema import Schema
+from tacit.streams.opened import is_source, open_source
+from tacit.streams.pieces import BATCH, Source
+
+ROWS, TARGETS, PEOPLE, WEIGHTS = "rows", "targets", "people", "weights"
+"""What the columns of arrays are called."""
+LARGE = 2**28
+"""Bytes of an array on disk from which on it is not taken into memory."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A source of rows, and how to read it: made by :func:`scan`, taken by ``fit`` in the place of X.
+
+    ``engine``: who reads and adds up; None is this process.
+    """
+
+    source: Source
+    schema: Schema | None = None
+    engine: Any = field(default=None, repr=False)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.source.rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.source.names
+
+
+def scan(
+    thing: Any,
+    schema: Schema | None = None,
+    *,
+    separator: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    engine: Any = None,
+) -> Scan:
+    """Rows that need not fit into memory: files, folders, Arrow, polars, DuckDB and Dask tables, to be fitted to.
+
+    ``schema`` says what the cells mean; without one all columns but the target must be numbers. ``separator``,
+    ``decimal`` and ``encoding`` are those of CSV files. ``engine``: 'dask', or a client of dask.distributed, reads and
+    adds up on a cluster.
+    """
+    check(schema is None or isinstance(schema, Schema), "Expected schema to be a tacit.Schema.")
+    return Scan(open_source(thing, separator=separator, decimal=decimal, encoding=encoding), schema, engine)
+
+
+def is_stream(X: Any) -> bool:
+    """Whether a fit should read this again and again rather than take it as rows in memory."""
+    on_disk = isinstance(X, np.memmap) and X.nbytes > LARGE
+    return on_disk or isinstance(X, Scan) or is_source(X)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayPiece:
+    """Consecutive rows of arrays that lie on disk."""
+
+    arrays: dict[str, Any]
+    start: int
+    stop: int
+
+    @property
+    def key(self) -> str:
+        """Its rows."""
+        return f"rows {self.start:,} to {self.stop:,}"
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return self.stop - self.start
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
+        """A batch at a time."""
+        names = [name for name in self.arrays if columns is None or name in columns]
+        for start in range(self.start, self.stop, BATCH):
+            stop = min(start + BATCH, self.stop)
+            yield {name: self.arrays[name][start:stop] for name in names}
+
+
+def array_source(X: Any, y: Any, groups: Any = None, weights: Any = None) -> Source:
+    """Rows and targets that are arrays, on disk perhaps, in pieces."""
+    given = {ROWS: X, TARGETS: y, PEOPLE: groups, WEIGHTS: weights}
+    arrays = {name: array for name, array in given.items() if array is not None}
+    rows = len(X)
+    check(all(len(array) == rows for array in arrays.values()), "Expected one target, person and weight for each row.")
+    step = 16 * BATCH
+    pieces = tuple(ArrayPiece(arrays, start, min(start + step, rows)) for start in range(0, rows, step))
+    return Source(pieces, tuple(arrays))
