@@ -26,6 +26,11 @@ FARTHEST = 1e6
 """Where noisy steps cut each weight, for rows of norm 1: so that nothing overflows; far above what is reached."""
 
 
+def several(facts: Facts) -> int:
+    """Rows of one record, at most."""
+    return facts.rows_per_person or 1
+
+
 def slope_digits(facts: Facts) -> int:
     """Binary digits of one piece of a slope."""
     return DIGITS - BITS - digits_of(most_rows(facts.features, facts.rows_per_person))
@@ -66,23 +71,25 @@ def rounding_slack(facts: Facts, clip: float | None = None) -> float:
     """Growth of a noisy gradient sum's sensitivity by rounding, relative to ``clip`` (None: the loss's own G).
 
     A part is slope times row, the slope cut so that its norm is at most ``clip``: right to (d + k + 64) u. Then the
-    slope is rounded. There are at most two such parts in the difference of two sums.
+    slope is rounded: that of every row, where a person has several, however little it weighs. There are at most two
+    such parts in the difference of two sums.
     """
     clip = facts.radius * facts.loss.lipschitz if clip is None else clip
     rounded = facts.radius * slope_rounding(facts, largest_slope(facts, clip), noisy_pieces(facts)) / clip
-    return 2.0 * ((facts.features + facts.outputs + 64) * U + rounded)
+    return 2.0 * ((facts.features + facts.outputs + 64) * U + several(facts) * rounded)
 
 
 def hessian_slack(facts: Facts, runs: int = 1) -> float:
     """As :func:`rounding_slack`, of a sum of outer products, relative to the largest part, ``beta R^2``.
 
     A row v = sqrt(c) x is rounded to v', |v' - v| <= sqrt(d)/2 steps =: r; ||v'v'^T - vv^T|| <= (2 + r) r. Computing v
-    costs (d + 128) u. At most two parts. Where a row comes as ``runs`` shorter ones, whose outer products are added up,
-    the norms of those add up to at most sqrt(runs) times the row's.
+    costs (d + 128) u. At most two parts. Where a record has several rows, or a row comes as ``runs`` shorter ones, whose
+    outer products are added up, the squares of their norms add up to at most R^2, so the norms to sqrt(count) R.
     """
     digits = (DIGITS - digits_of(runs * most_rows(facts.features, facts.rows_per_person))) // 2
     rounded = math.sqrt(facts.features / runs) * 2.0**-digits  # of a step's power of two, at most twice R
-    return 2.0 * ((2 * math.sqrt(runs) + runs * rounded) * rounded + (facts.features + 128) * U)
+    count = runs * several(facts)
+    return 2.0 * ((2 * math.sqrt(count) + count * rounded) * rounded + (facts.features + 128) * U)
 
 
 def largest_weight(facts: Facts) -> float:
@@ -99,7 +106,7 @@ def gradient_rounding(facts: Facts, reach: float) -> float:
     """
     slopes = slope_rounding(facts, facts.loss.lipschitz, certain_pieces(facts)) * math.sqrt(facts.models)
     scores = (facts.features + 8) * (1 + facts.radius * reach) * facts.loss.smoothness / facts.loss.lipschitz
-    each = (facts.features + facts.outputs + 72 + scores) * U * facts.gradient + facts.radius * slopes
+    each = (facts.features + facts.outputs + 72 + scores) * U * facts.gradient + several(facts) * facts.radius * slopes
     return (facts.records + 1) * each
 
 

@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tacit.linear.arithmetic import hessian_slack, slope_pieces, slope_rounding
+from tacit.linear.arithmetic import hessian_slack, several, slope_pieces, slope_rounding
 from tacit.linear.problem import Problem
 from tacit.linear.records import Block
 from tacit.linear.symmetric import flat, square
@@ -204,7 +204,7 @@ def _rounding(weights: Weights, facts: Facts) -> float:
     """What rounding adds to the sensitivity, in units R = B = 1: of rows in outer products, and of targets."""
     square = facts.radius**2 - facts.constant**2
     rows = math.sqrt(weights.second) * hessian_slack(facts) * facts.radius**2 / square
-    targets = slope_rounding(facts, 1.0, slope_pieces(facts, CROSS_DIGITS))
+    targets = several(facts) * slope_rounding(facts, 1.0, slope_pieces(facts, CROSS_DIGITS))
     cross = math.sqrt(weights.cross + weights.target)
     return rows + 2 * cross * targets + (facts.features + 64) * 2.0**-50
 
