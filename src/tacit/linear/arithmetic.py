@@ -83,8 +83,8 @@ def hessian_slack(facts: Facts, runs: int = 1) -> float:
     """As :func:`rounding_slack`, of a sum of outer products, relative to the largest part, ``beta R^2``.
 
     A row v = sqrt(c) x is rounded to v', |v' - v| <= sqrt(d)/2 steps =: r; ||v'v'^T - vv^T|| <= (2 + r) r. Computing v
-    costs (d + 128) u. At most two parts. Where a record has several rows, or a row comes as ``runs`` shorter ones, whose
-    outer products are added up, the squares of their norms add up to at most R^2, so the norms to sqrt(count) R.
+    costs (d + 128) u. At most two parts. Where a record has several rows, or a row comes as ``runs`` shorter ones, the
+    outer products of all are added up; the squares of their norms add up to at most R^2, so the norms to sqrt(count) R.
     """
     digits = (DIGITS - digits_of(runs * most_rows(facts.features, facts.rows_per_person))) // 2
     rounded = math.sqrt(facts.features / runs) * 2.0**-digits  # of a step's power of two, at most twice R
