@@ -150,7 +150,8 @@ def reader_source(reader: Any) -> Source:
                     batch = next(batches, None)
                 if batch is None:
                     break
-                file.write_batch(batch)
+                for start in range(0, batch.num_rows, BATCH):
+                    file.write_batch(batch.slice(start, BATCH))
     except OSError as error:
         if error.errno is None:
             raise
