@@ -166,14 +166,24 @@ def _slow(
 
 
 def _after_header(file: Any, dialect: Dialect, first: str) -> Callable[[int], bytes]:
-    """Reads on after the first line, in UTF-8, so many bytes or characters at a time."""
+    """Reads on after the first line, about so many bytes at a time, as UTF-8."""
     if dialect.plain:
         marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
         file.seek(len(first.encode()) + (len(codecs.BOM_UTF8) if marked else 0))
         return lambda size: bytes(file.read(size))
-    text = _lines(file, dialect)
-    text.read(len(first))
-    return lambda size: text.read(size).encode()
+    decoder, skipped = codecs.getincrementaldecoder(dialect.encoding)(), 0
+
+    def take(size: int) -> bytes:
+        nonlocal skipped
+        while raw := file.read(size):
+            text = decoder.decode(raw)
+            before = min(len(first) - skipped, len(text))
+            skipped += before
+            if text[before:]:
+                return text[before:].encode()
+        return decoder.decode(b"", final=True).encode()
+
+    return take
 
 
 def _fast(
