@@ -131,7 +131,7 @@ def test_a_gzip_file_that_was_cut_off_is_named(tmp_path, cut):
 
 @pytest.mark.parametrize("wrong", [{"separator": "ab"}, {"separator": " "}, {"separator": "é"}, {"decimal": "x"}])
 def test_a_dialect_that_nobody_writes_is_refused(wrong):
-    with pytest.raises(ValueError, match="^Expected the"):
+    with pytest.raises(ValueError, match=r"^Expected the"):
         Dialect(**wrong)
     with pytest.raises(ValueError, match="known encoding"):
         Dialect(encoding="klingon")

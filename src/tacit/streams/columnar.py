@@ -39,7 +39,9 @@ class ParquetPiece:
             texts = [name for name in names.names if type_of(names.field(name).type) == "text"]
             # Columns are read a buffer at a time: whole row groups may be larger than memory. Texts come as a
             # dictionary where they are stored as one: each is then read once.
-            with parquet.ParquetFile(opened, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False) as file:
+            with parquet.ParquetFile(
+                opened, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+            ) as file:
                 for batch in file.iter_batches(BATCH, list(self.groups), kept(names.names, columns)):
                     yield dict(zip(batch.schema.names, batch.columns, strict=True))
 
