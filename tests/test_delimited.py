@@ -135,3 +135,18 @@ def test_a_dialect_that_nobody_writes_is_refused(wrong):
         Dialect(**wrong)
     with pytest.raises(ValueError, match="known encoding"):
         Dialect(encoding="klingon")
+
+
+def test_a_mark_within_the_file_is_text(tmp_path):
+    (tmp_path / "f.csv").write_bytes(b"\xef\xbb\xbfa,b\n\xef\xbb\xbf3,4\n")
+    assert read(tmp_path / "f.csv", Dialect()) == {"a": ["\ufeff3"], "b": ["4"]}
+
+
+def test_a_character_that_is_cut_by_a_block_is_checked(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "_BLOCK", 8)
+    (tmp_path / "f.csv").write_bytes(b"a\n1234567\xc3" + b"\n1\n")
+    assert read(tmp_path / "f.csv", Dialect()).startswith("f.csv is not UTF-8 text")
+    (tmp_path / "f.csv").write_bytes(b"a\n1234567\xc3" + b"\xa9\n1\n")
+    assert read(tmp_path / "f.csv", Dialect()) == {"a": ["1234567é", "1"]}
+    (tmp_path / "f.csv").write_bytes(b"a\n12345\n7\xc3" + b"\n123456\n" + b"\xa9\n")
+    assert read(tmp_path / "f.csv", Dialect()).startswith("f.csv is not UTF-8 text")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.checks import check
-from tacit.data.records import DisagreementError, whole_records
+from tacit.data.record_ends import DisagreementError, whole_records
 from tacit.data.texts import COMMA, POINT, Texts
 
 BATCH = 2**16
