@@ -86,7 +86,7 @@ KINDS = {
     "mapping": lambda table, folder: table.to_pydict(),
 }
 IN_MEMORY = {"arrow", "polars", "pandas", "mapping"}
-STAY = {"relation": PrivacyError, "filtered": ValueError}
+STAY = {"relation": PrivacyError, "filtered": PrivacyError}
 """Kinds that cannot be sent to other processes."""
 
 
