@@ -67,6 +67,7 @@ __all__ = [
     "corners",
     "delta",
     "epsilon",
+    "forget",
     "gaussian_delta",
     "gaussian_mu",
     "input_convexity",
@@ -328,6 +329,11 @@ def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
         return inner.epsilon(left) if left > 0 else math.inf
 
     return _Curve(lambda e: up(inner.at(e) + chance), inverse)
+
+
+def forget() -> None:
+    """Drop the curves that are kept, for whoever measures how long a price takes."""
+    _curve.cache_clear()
 
 
 def _composed(events: tuple[Event, ...], adjacency: Adjacency, alone: bool = True) -> _Curve:
