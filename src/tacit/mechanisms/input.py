@@ -250,16 +250,13 @@ class InputNumbers:
         or zeros, whatever the solve ends with.
         """
         check(sums.count >= 1, "There are no submissions to train on.")
-        missing, cross = self.missing(sums.count), sums.cross
+        missing = self.missing(sums.count)
         if missing:
             scale = self.cross_scale * math.sqrt(missing)
-            cross = cross + gaussian_steps(source, (self.features,), scale, self.steps[1]).astype(object)
+            sums = sums.topped(gaussian_steps(source, (self.features,), scale, self.steps[1]))
         ridge, tolerance = self.minimum(sums.count).ridge, self.tolerance(sums.count)
         row_step, cross_step = self.steps
-        quadratic = Quadratic(
-            Sums(sums.count, sums.second, cross), row_step=row_step, cross_step=cross_step, ridge=ridge,
-            radius=self.radius,
-        )  # fmt: skip
+        quadratic = Quadratic(sums, row_step=row_step, cross_step=cross_step, ridge=ridge, radius=self.radius)
         weights, gap = quadratic.solve(tolerance)
         out = self.hidden(sums.count).scale
         released = add_gaussian(weights if gap <= tolerance else np.zeros(self.features), out, source)
