@@ -101,7 +101,9 @@ class Newton:
         return weights, norms + rounding, step
 
     def _goal(self, facts: Facts, weights: Array) -> Array:
-        """The gradient norm to reach, of each column; of coupled scores, which count together, the first holds."""
+        """The gradient norm to reach, of each column; of coupled scores, which count together, the one of all."""
+        if not math.isfinite(facts.loss.lipschitz):  # rounding has no public bound then, and nothing is certified
+            return np.full(weights.shape[1], self.tolerance)
         lengths = np.linalg.norm(weights, axis=None if facts.loss.coupled else 0)
         return np.array([max(self.tolerance, gradient_rounding(facts, float(long))) for long in np.atleast_1d(lengths)])
 
