@@ -181,7 +181,6 @@ def test_blocks_part_no_person(rng, monkeypatch):
     assert set(starts) <= set(people.starts)
     assert len(starts) > 5
 
-
     def part(block):
         ones = np.ones((block.count, 1))
         return *people_sums(block, ones, 2.0, coupled=False), block.gather(ones, 1.0, 3)

@@ -1,7 +1,7 @@
 """Runs made together are the real thing: run j is, bit for bit, the one that the plan makes from column j of the draws.
 
-Sums over records are exact, and all that follows a release is the same arithmetic. Minima are reached with Hessians that
-are rounded in another way, so that they agree as well as both are certified.
+Sums over records are exact, and all that follows a release is the same arithmetic. Minima are reached with Hessians
+that are rounded in another way, so that they agree as well as both are certified.
 """
 
 import functools
@@ -114,7 +114,9 @@ def assert_columns_are_runs(plan, problem, *, ordered=False):
         tape.drawn[0] = np.repeat(np.arange(problem.records.count, dtype=np.uint64), TRIALS)
     alone = np.stack([plan.run(problem, Column(tape, j)).weights.ravel() for j in range(TRIALS)])
     if isinstance(plan, ObjectivePlan):
-        apart = 2 * (TOLERANCE * plan.scale + plan.slack) / plan.strength + 2 * grid_slack(plan.polish_scale, alone.shape[1])
+        apart = 2 * (TOLERANCE * plan.scale + plan.slack) / plan.strength + 2 * grid_slack(
+            plan.polish_scale, alone.shape[1]
+        )
         assert np.linalg.norm(together - alone, axis=1).max() <= apart < 1e-3 * np.abs(alone).max()
     else:
         np.testing.assert_array_equal(together, alone)

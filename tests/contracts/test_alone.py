@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.arithmetic import hessian_slack
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.linear.records import block_rows
 from tacit.linear.whole import Pieces

@@ -1,4 +1,4 @@
-"""What rounding adds to a sensitivity, against parts and runs in more digits: the slack holds, and without it would not."""
+"""What rounding adds to a sensitivity, against parts and runs in more digits: the slack holds, and is needed."""
 
 import math
 from dataclasses import replace

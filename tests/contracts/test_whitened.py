@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from dp_accounting import pld
-from instances import end_targets, random_problem
+from instances import end_targets
 from oracles import CENTRAL, budget_for, covers, problem_of, record, replay, replay_violations
 from scipy import sparse
 

@@ -2,8 +2,8 @@ r"""What rounding can do to sums over records: from public facts alone.
 
 Sums are exact (:mod:`tacit.linear.whole`), and a record's part of a sum depends on the record and the weights alone. So
 two neighbours' sums differ by exactly one record's computed part, or by two, and the sensitivity of a computed sum is
-the bound on a part, plus what rounding adds to *one* part. What is left that grows with the number of records is writing
-the sum as doubles: an ulp or two of it. The proofs are on the docs' page "Noise".
+the bound on a part, plus what rounding adds to *one* part. All that still grows with the number of records is writing
+the sum as doubles, a few ulps of it. The proofs are on the docs' page "Noise".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALL_DIGITS = 90
 FARTHEST = 1e6
 """Where noisy steps cut each weight, for rows of norm 1: so that nothing overflows; far above what is reached."""
 WRITTEN = 16
-"""Roundings of a sum at most: as it is written in doubles, and as it is brought to the units in which noise is added."""
+"""Roundings of a sum at most: as it is written in doubles, and brought to the units in which noise is added."""
 
 
 def several(facts: Facts) -> int:
@@ -64,7 +64,7 @@ def largest_slope(facts: Facts, clip: float = math.inf, slopes: int = 1) -> floa
 
 
 def slope_rounding(facts: Facts, largest: float, pieces: int) -> float:
-    """How far a record's slopes of one model move when they are rounded, as a norm: half a step of the last piece each."""
+    """How far rounding moves a record's slopes of one model, as a norm: half a step of the last piece each."""
     scores = facts.outputs // facts.models
     return 0.5 * several(facts) * math.sqrt(scores) * power(largest) * 2.0 ** (-slope_digits(facts) * pieces)
 
@@ -72,9 +72,9 @@ def slope_rounding(facts: Facts, largest: float, pieces: int) -> float:
 def rounding_slack(facts: Facts, clip: float | None = None) -> float:
     """Growth of a noisy gradient sum's sensitivity by rounding, relative to ``clip`` (None: the loss's own G).
 
-    A part is slope times row, the slope cut so that its norm is at most ``clip``: right to (d + k + 64) u, and a person's
-    mean of m of them to m u more. Then slopes are rounded. There are at most two such parts in the difference of two
-    sums, and each sum is written as doubles.
+    A part is slope times row, the slope cut so that its norm is at most ``clip``: right to (d + k + 64) u, and a
+    person's mean of m of them to m u more. Then slopes are rounded, each row's by itself. There are at most two such
+    parts in the difference of two sums, and each sum is written as doubles.
     """
     clip = facts.radius * facts.loss.lipschitz if clip is None else clip
     rounded = facts.radius * slope_rounding(facts, largest_slope(facts, clip), noisy_pieces(facts)) / clip

@@ -69,7 +69,7 @@ class Problem:
         return np.asarray(total if self.linear is None else total + (self.linear * weights).sum(axis=axis))
 
     def gradient(self, weights: Array, pieces: int | None = None) -> Array:
-        """The full gradient of the objective; slopes are rounded to so many ``pieces``, None: as a certificate needs."""
+        """The full gradient of the objective; slopes rounded to so many ``pieces``, None: as a certificate needs."""
         count = certain_pieces(self.facts) if pieces is None else pieces
         part = parts.Gradient(self.loss, Pieces.of(weights), self._steepest(weights), count)
         (total,) = self.records.add_up(part)

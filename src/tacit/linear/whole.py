@@ -167,7 +167,7 @@ def outer_sum(rows: Any, largest: float, most: int, count: int = 1) -> Whole:
     digits = (DIGITS - digits_of(most)) // 2
     parts, steps = split(rows.data[:, None] if thin(rows) else rows, largest, digits, count)
     if thin(rows):
-        pieces = [sparse.csr_array((part, rows.indices, rows.indptr), shape=rows.shape) for part in parts.T]
+        pieces: list[Any] = [sparse.csr_array((part, rows.indices, rows.indptr), shape=rows.shape) for part in parts.T]
     else:
         pieces = np.hsplit(parts, count)
     if count == 1:

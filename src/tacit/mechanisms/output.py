@@ -143,7 +143,10 @@ class Passes:
         longest = 1 / strength if strength else self.passes * self.step / self.batch
         reach = 2 * (facts.records + self.batch) * facts.gradient * longest
         one, pieces = replace(facts, records=self.batch), certain_pieces(facts)
-        rounding, batches = gradient_rounding(one, reach, pieces) / facts.gradient, math.ceil(facts.records / self.batch)
+        rounding, batches = (
+            gradient_rounding(one, reach, pieces) / facts.gradient,
+            math.ceil(facts.records / self.batch),
+        )
         return Sensitivity(None, moved * (1 + 2 * rounding * batches) + 8 * U * reach * self.passes * batches)
 
     def fixed(self, records: int) -> bool:

@@ -208,7 +208,7 @@ def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: 
 
 
 def _rounding(weights: Weights, facts: Facts) -> float:
-    """What rounding adds to the sensitivity, in units R = B = 1: of rows in outer products, targets, and weights of rows.
+    """What rounding adds to the sensitivity, in units R = B = 1: of rows in outer products, targets, weights.
 
     A row's weight is rounded where it multiplies the row, as targets are, and where weights are counted.
     """
