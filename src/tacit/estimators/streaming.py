@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
+from tacit.data.cells import Value
 from tacit.data.tables import Table
-from tacit.linear.streamed import Here, Streamed, stream
-from tacit.schema import Target
+from tacit.linear.records import Held
+from tacit.linear.streamed import Here, Streamed, held, stream
+from tacit.schema import Schema, Target
 from tacit.streams.reader import NumberRows, Reader, SchemaRows
 from tacit.streams.scanned import PEOPLE, ROWS, TARGETS, WEIGHTS, Scan, array_source, scan
 from tacit.types import Array, Targets
@@ -33,9 +35,22 @@ class LabelCodes:
         """Columns of the targets."""
         return 1 if len(self.classes) == 2 or self.coupled else len(self.classes)
 
+    def numbers(self, table: Table) -> NDArray[np.intp]:
+        """Each row's class number.
+
+        Edges: a label that is not among the classes raises, and is not quoted.
+        """
+        labels = self.read(table)
+        codes = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
+        check(
+            np.array_equal(self.classes[codes], labels),
+            "A label is not among classes. Add it to classes, or drop those rows before fitting.",
+        )
+        return codes
+
     def __call__(self, table: Table) -> Array:
         """The targets of a table, a row each."""
-        return coded(np.searchsorted(self.classes, self.read(table)), len(self.classes), self.coupled)
+        return coded(self.numbers(table), len(self.classes), self.coupled)
 
 
 def coded(codes: NDArray[Any], count: int, coupled: bool) -> Array:
@@ -125,9 +140,10 @@ class Asked:
     weight: str | None
 
     @classmethod
-    def of(cls, X: Any, y: Any, groups: Any, sample_weight: Any) -> Asked:
-        """From what ``fit`` was given: names of columns; of arrays on disk, arrays."""
+    def of(cls, X: Any, y: Any, groups: Any, sample_weight: Any, schema: Schema | None = None) -> Asked:
+        """From what ``fit`` was given: names of columns; of arrays on disk, arrays. ``schema``: the model's own."""
         if isinstance(X, np.memmap):
+            check(y is not None, "Give y, the target of each row.")
             source = array_source(X, np.asarray(y), groups, sample_weight)
             return cls(
                 Scan(source),
@@ -135,6 +151,11 @@ class Asked:
                 *(None if a is None else b for a, b in ((groups, PEOPLE), (sample_weight, WEIGHTS))),
             )
         found = X if isinstance(X, Scan) else scan(X)
+        if schema is not None:
+            check(
+                found.schema in (None, schema), "The scan has another schema than the model. Leave it out of the scan."
+            )
+            found = replace(found, schema=schema)
         target = y
         if target is None:
             named = None if found.schema is None else found.schema.target
@@ -144,7 +165,18 @@ class Asked:
             check(
                 name is None or isinstance(name, str), f"Expected {word} to name a column: the table is not in memory."
             )
-            check(name is None or name in found.names, f"The table has no column {name!r}.")
+            check(name is None or name in found.names, f"The table has no column {name!r}, which {word} names.")
+        given = [name for name in (target, groups, sample_weight) if name is not None]
+        check(len(set(given)) == len(given), "Expected y, groups and sample_weight to name different columns.")
+        if found.schema is not None:
+            absent = sorted(set(found.schema.names) - set(found.names))
+            check(
+                not absent,
+                f"The table lacks the columns {absent} that the schema names; add them, or change the schema.",
+            )
+            check(
+                target not in found.schema.names, f"The schema has {target!r}, which is to be predicted, as a column."
+            )
         return cls(found, target, groups, sample_weight)
 
     @property
@@ -152,12 +184,30 @@ class Asked:
         """Whether rows came as an array."""
         return ROWS in self.scan.names and self.target == TARGETS
 
-    def declared(self, target: Target) -> Callable[[Table], NDArray[Any]]:
-        """How the column to predict is read."""
+    @property
+    def goal(self) -> Target | None:
+        """The column to predict as the schema declares it, where it does."""
+        found = None if self.scan.schema is None else self.scan.schema.target
+        return found if found is not None and found.name == self.target else None
+
+    def labels(self, classes: tuple[Value, ...]) -> Callable[[Table], NDArray[Any]]:
+        """How a column of labels is read."""
+        return ArrayColumn() if self.arrays else TargetColumn(Target(self.target, classes), self._missing)
+
+    def numbers(self, low: float, high: float) -> Callable[[Table], Array]:
+        """How a column of numbers is read: cut to the schema's bounds, where it has any, or to these."""
         if self.arrays:
             return ArrayColumn()
-        own = self.scan.schema
-        return TargetColumn(target, () if own is None else own.missing)
+        return TargetColumn(self.goal or Target(self.target, lower=low, upper=high), self._missing)
+
+    @property
+    def _missing(self) -> tuple[str, ...]:
+        return () if self.scan.schema is None else self.scan.schema.missing
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """What the columns of the design are called; None where they are a schema's, or an array's."""
+        return None if self.arrays or self.scan.schema is not None else self.names()
 
     def names(self) -> tuple[str, ...]:
         """The columns that predict."""
@@ -198,6 +248,30 @@ class Asked:
         )  # fmt: skip
         weights = f"weights of rows cut to [0, {weight_bound:g}] and divided by that"
         return (*people, *(() if self.weight is None else (weights,)))
+
+
+def later(
+    records: Streamed, schema: Callable[[], Schema] | None, factors: Callable[[], Array] | None
+) -> Callable[[], tuple[Held, int]] | None:
+    """What makes the records of a fit that releases counts first: their columns, and then weights of their classes.
+
+    Rows are as wide as those that everything was priced with; the second number says how many columns are filled.
+    """
+    if schema is None and factors is None:
+        return None
+
+    def made() -> tuple[Held, int]:
+        reader = records.changed.reader
+        columns = reader.features
+        if schema is not None:
+            chosen = schema()
+            columns = chosen.width
+            reader = replace(reader, encode=SchemaRows(chosen, reader.clip, reader.features - columns))
+        if factors is not None:
+            reader = replace(reader, factor=ClassFactors(factors()))
+        return held(records.read_by(reader)), columns
+
+    return made
 
 
 def engine_of(engine: Any) -> Any:
