@@ -25,7 +25,7 @@ from tacit.linear.problem import Problem
 from tacit.linear.streamed import Streamed
 from tacit.mechanisms import Chosen, defaults
 from tacit.mechanisms.counts import Tables, calibrate_counts
-from tacit.schema import Schema
+from tacit.schema import Schema, Target
 from tacit.streams.scanned import is_stream
 from tacit.types import Array, Loss
 
@@ -72,7 +72,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         self.classes_ = np.unique(np.asarray(declared))
         count = len(self.classes_)
         check(count >= 2, "Expected at least two classes. Declare them with classes=.")
-        return LabelCodes(asked.labels(tuple(self.classes_.tolist())), self.classes_, self._loss(count).coupled)
+        read = asked.declared(Target(asked.target, tuple(self.classes_.tolist())))
+        return LabelCodes(read, self.classes_, self._loss(count).coupled)
 
     def _fit_records(
         self, asked: Asked, records: Streamed, begun: Begun, schema: Callable[[], Schema] | None = None

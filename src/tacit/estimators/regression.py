@@ -18,7 +18,7 @@ from tacit.estimators.inference import Inferential
 from tacit.estimators.streaming import Asked, ScaledTargets, scaled
 from tacit.linear.losses import Pinball, PoissonLoss, Squared
 from tacit.linear.streamed import Streamed
-from tacit.schema import Schema
+from tacit.schema import Schema, Target
 from tacit.streams.scanned import is_stream
 from tacit.types import Array, Loss
 
@@ -94,9 +94,11 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         return self._fit(X, y, self._counted(groups, sample_weight, len(y)))
 
     def _answer(self, asked: Asked) -> ScaledTargets:
-        """How the targets of a stream are read."""
+        """How the targets of a stream are read: cut to the schema's bounds first, as they are in memory."""
         low, high = self._range()
-        return ScaledTargets(asked.numbers(low, high), (low, high), self._units(), self._loss().targets)
+        own = asked.goal if asked.goal is not None and asked.goal.classes is None else None
+        read = asked.declared(own or Target(asked.target, lower=low, upper=high))
+        return ScaledTargets(read, (low, high), self._units(), self._loss().targets)
 
     def _fit_records(
         self, asked: Asked, records: Streamed, begun: Begun, schema: Callable[[], Schema] | None = None

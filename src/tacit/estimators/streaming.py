@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check
-from tacit.data.cells import Value
+from tacit.checks import check, check_count, check_positive
 from tacit.data.tables import Table
 from tacit.linear.records import Held
 from tacit.linear.streamed import Here, Streamed, held, stream
@@ -190,19 +189,12 @@ class Asked:
         found = None if self.scan.schema is None else self.scan.schema.target
         return found if found is not None and found.name == self.target else None
 
-    def labels(self, classes: tuple[Value, ...]) -> Callable[[Table], NDArray[Any]]:
-        """How a column of labels is read."""
-        return ArrayColumn() if self.arrays else TargetColumn(Target(self.target, classes), self._missing)
-
-    def numbers(self, low: float, high: float) -> Callable[[Table], Array]:
-        """How a column of numbers is read: cut to the schema's bounds, where it has any, or to these."""
+    def declared(self, target: Target) -> Callable[[Table], NDArray[Any]]:
+        """How the column to predict is read."""
         if self.arrays:
             return ArrayColumn()
-        return TargetColumn(self.goal or Target(self.target, lower=low, upper=high), self._missing)
-
-    @property
-    def _missing(self) -> tuple[str, ...]:
-        return () if self.scan.schema is None else self.scan.schema.missing
+        own = self.scan.schema
+        return TargetColumn(target, () if own is None else own.missing)
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -235,9 +227,11 @@ class Asked:
             (self.person is None) == (rows_per_person is None),
             "Whose rows they are, groups=, and how many of one person count, rows_per_person=, go together.",
         )
+        most = None if rows_per_person is None else check_count("rows_per_person", rows_per_person)
+        bound = check_positive("weight_bound", weight_bound)
         reader = Reader(
             encode, answer, (*names, self.target), features, clip, intercept, answer.outputs, self.person,
-            rows_per_person, self.weight, float(weight_bound), factor,
+            most, self.weight, bound, factor,
         )  # fmt: skip
         return stream(self.scan.source, reader, engine_of(self.scan.engine))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular, toeplitz
@@ -104,6 +104,13 @@ class Occurring:
         counts = Part(max(len(places), 1)).total(*unit.entries(codes))
         return cls(tuple(places), counts[: len(places)], weight)
 
+    def plus(self, other: Occurring) -> Occurring:
+        """The counts of both, of rows of different people; values in the order in which they first occur."""
+        counts = dict(zip(self.keys, self.counts.tolist(), strict=True))
+        for key, count in zip(other.keys, other.counts.tolist(), strict=True):
+            counts[key] = counts.get(key, 0.0) + count
+        return Occurring(tuple(counts), np.fromiter(counts.values(), np.float64, len(counts)), self.weight)
+
 
 def weights_near(wanted: float) -> float:
     """The power of two nearest to a positive number."""
@@ -148,6 +155,12 @@ class Sums:
     totals: tuple[Array, ...]
     occurring: tuple[Occurring, ...] = ()
     parted: bool = False
+
+    def plus(self, other: Sums) -> Sums:
+        """The sums over rows of different people, exact as both are."""
+        totals = tuple(one + more for one, more in zip(self.totals, other.totals, strict=True))
+        occurring = tuple(one.plus(more) for one, more in zip(self.occurring, other.occurring, strict=True))
+        return replace(self, totals=totals, occurring=occurring)
 
     @property
     def asked(self) -> Asked:

@@ -70,9 +70,10 @@ class Chunk:
 class Reader:
     """From tables to chunks.
 
-    ``encode`` gives rows of ``features`` numbers, ``answer`` targets of ``outputs`` numbers, ``names`` are the columns
-    that both read. ``person`` names the column of whose row it is, ``weight`` that of how much it counts, up to
-    ``weight_bound``; ``factor`` gives a further weight for each row from its targets.
+    ``encode`` gives rows of ``features`` numbers, or whatever else can be sliced and has a method ``plus``. ``answer``
+    gives targets of ``outputs`` numbers, ``names`` are the columns that both read. ``person`` names the column of whose
+    row it is, ``weight`` that of how much it counts, up to ``weight_bound``; ``factor`` gives a further weight for each
+    row from its targets.
     """
 
     encode: Callable[[Table], Any]
@@ -192,7 +193,8 @@ class _Read:
         assert more.people is not None
         weights = None if self.weights is None or more.weights is None else np.append(self.weights, more.weights)
         people = np.concatenate([self.people, more.people])
-        return _Read(np.vstack([self.rows, more.rows]), np.vstack([self.targets, more.targets]), people, weights)
+        both = self.rows.plus(more.rows) if hasattr(self.rows, "plus") else np.vstack([self.rows, more.rows])
+        return _Read(both, np.vstack([self.targets, more.targets]), people, weights)
 
 
 def _weights(weights: Array, bound: float) -> Array:

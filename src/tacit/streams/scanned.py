@@ -41,6 +41,25 @@ class Scan:
         """The columns."""
         return self.source.names
 
+    def __getitem__(self, names: str | Sequence[str]) -> Selected:
+        """One column, or several: what statistics take in the place of arrays."""
+        listed = (names,) if isinstance(names, str) else tuple(names)
+        absent = sorted(set(listed) - set(self.names))
+        check(listed and not absent, f"The table has no columns {absent}." if absent else "Name at least one column.")
+        check(len(set(listed)) == len(listed), "Expected every column only once.")
+        return Selected(self, listed)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Columns of a scan; nothing of them is read before somebody adds up."""
+
+    scan: Scan
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return self.scan.rows
+
 
 def scan(
     thing: Any,
