@@ -15,7 +15,7 @@ from tacit.linear.records import Held
 from tacit.linear.streamed import Here, Streamed, held, stream
 from tacit.schema import Schema, Target
 from tacit.streams.reader import NumberRows, Reader, SchemaRows
-from tacit.streams.scanned import PEOPLE, ROWS, TARGETS, WEIGHTS, Scan, array_source, scan
+from tacit.streams.scanned import PEOPLE, ROWS, TARGETS, WEIGHTS, Scan, Selected, array_source, scan
 from tacit.types import Array, Targets
 
 _PEOPLE_WORDS = "of each person at most {most:,} rows count, the first ones, together as much as one"
@@ -137,6 +137,7 @@ class Asked:
     target: str
     person: str | None
     weight: str | None
+    picked: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any, groups: Any, sample_weight: Any, schema: Schema | None = None) -> Asked:
@@ -144,12 +145,10 @@ class Asked:
         if isinstance(X, np.memmap):
             check(y is not None, "Give y, the target of each row.")
             source = array_source(X, np.asarray(y), groups, sample_weight)
-            return cls(
-                Scan(source),
-                TARGETS,
-                *(None if a is None else b for a, b in ((groups, PEOPLE), (sample_weight, WEIGHTS))),
-            )
-        found = X if isinstance(X, Scan) else scan(X)
+            person, weight = None if groups is None else PEOPLE, None if sample_weight is None else WEIGHTS
+            return cls(Scan(source), TARGETS, person, weight)
+        found = X.scan if isinstance(X, Selected) else X if isinstance(X, Scan) else scan(X)
+        picked = X.names if isinstance(X, Selected) else None
         if schema is not None:
             check(
                 found.schema in (None, schema), "The scan has another schema than the model. Leave it out of the scan."
@@ -167,7 +166,12 @@ class Asked:
             check(name is None or name in found.names, f"The table has no column {name!r}, which {word} names.")
         given = [name for name in (target, groups, sample_weight) if name is not None]
         check(len(set(given)) == len(given), "Expected y, groups and sample_weight to name different columns.")
+        check(
+            picked is None or not set(picked) & set(given),
+            "Expected columns that predict, and neither y, groups nor sample_weight among them.",
+        )
         if found.schema is not None:
+            check(picked is None, "The schema says which columns predict; give the whole scan.")
             absent = sorted(set(found.schema.names) - set(found.names))
             check(
                 not absent,
@@ -176,7 +180,7 @@ class Asked:
             check(
                 target not in found.schema.names, f"The schema has {target!r}, which is to be predicted, as a column."
             )
-        return cls(found, target, groups, sample_weight)
+        return cls(found, target, groups, sample_weight, picked)
 
     @property
     def arrays(self) -> bool:
@@ -205,6 +209,8 @@ class Asked:
         """The columns that predict."""
         if self.scan.schema is not None:
             return self.scan.schema.names
+        if self.picked is not None:
+            return self.picked
         left = (self.target, self.person, self.weight)
         return tuple(name for name in self.scan.names if name not in left)
 

@@ -24,11 +24,11 @@ from tacit.schema import Category, Number, Schema, Target
 from tacit.schema.columns import Column
 from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
 from tacit.statistics.categories import keys_of
-from tacit.statistics.looked import Looked, as_scan, look_at, name_in
+from tacit.statistics.looked import Looked, look_at, name_in, selected
 from tacit.statistics.parts import Asked, Occurring, Part, Released, Sums
 from tacit.statistics.release import Request, Stage, answer
 from tacit.statistics.unit import Unit
-from tacit.streams.scanned import Scan
+from tacit.streams.scanned import Selected
 from tacit.types import Adjacency
 
 KINDS = ("number", "text")
@@ -89,11 +89,8 @@ class Columns:
         names: Sequence[str] | None,
     ) -> Columns:
         """All columns, or those named, with the kinds that are declared or that their types tell."""
-        table = as_scan(table)
-        listed = names_of(table) if names is None else list(names)
-        if isinstance(table, Scan) and names is None and groups is not None:
-            person = name_in(table, groups, "groups")
-            listed = [name for name in listed if name != person]
+        table = selected(table)
+        listed = _named(table, groups) if names is None else list(names)
         check(listed, "Expected a table with at least one column.")
         declared = dict(kinds or {})
         unknown = sorted(set(declared) - set(listed))
@@ -221,7 +218,7 @@ def _fact_sums(
 
 def names_of(table: Any) -> list[str]:
     """The names of a table's columns."""
-    if isinstance(table, Scan):
+    if isinstance(table, Selected):
         return list(table.names)
     present = getattr(table, "column_names", None)
     if present is None:
@@ -232,6 +229,12 @@ def names_of(table: Any) -> list[str]:
     names = list(present)
     check(all(isinstance(name, str) for name in names), "Expected the names of all columns to be text.")
     return names
+
+
+def _named(table: Any, groups: Any) -> list[str]:
+    """The columns to look at: of a scan, all but the one that says whose row it is."""
+    person = name_in(table.scan, groups, "groups") if isinstance(table, Selected) and groups is not None else None
+    return [name for name in names_of(table) if name != person]
 
 
 def private_schema(
@@ -257,9 +260,8 @@ def private_schema(
     that the table gives them count as public. Columns in which nothing stands out are in ``left_out``.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    table = as_scan(table)
-    person = name_in(table, groups, "groups") if isinstance(table, Scan) and groups is not None else None
-    listed = [name for name in names_of(table) if name != person] if columns is None else list(columns)
+    table = selected(table)
+    listed = _named(table, groups) if columns is None else list(columns)
     if isinstance(target, Target):
         listed = [name for name in listed if name != target.name]
     elif target is not None:

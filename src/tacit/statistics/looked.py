@@ -65,7 +65,7 @@ class Scanned:
     unit: Whose
 
     def add_up(self, adds: Adds) -> Sums:
-        """Piece by piece; of values that nobody declared, in the order in which they first occur."""
+        """Piece by piece."""
         parts = self.records.each(Summing(self.records.changed.reader, adds))
         return reduce(Sums.plus, [part for part in parts if isinstance(part, Sums)])
 
@@ -157,17 +157,20 @@ def look(given: Mapping[str, tuple[Any, Read]], groups: Any, rows_per_person: An
     return look_through(table, reads, person, rows_per_person)
 
 
-def as_scan(table: Any) -> Any:
-    """Files, folders and queries as a scan of them; everything else as it is."""
-    return scan(table) if is_stream(table) and not isinstance(table, Scan | np.ndarray) else table
+def selected(table: Any) -> Any:
+    """All columns of files, folders, queries and scans, or those that were picked; everything else as it is."""
+    if isinstance(table, Selected | np.ndarray) or not is_stream(table):
+        return table
+    found = table if isinstance(table, Scan) else scan(table)
+    return Selected(found, found.names)
 
 
 def look_at(table: Any, names: Sequence[str], groups: Any, rows_per_person: Any) -> tuple[Looked, dict[str, str]]:
     """Columns of a table as they are, and the kinds of their types: what they are without their cells."""
-    if isinstance(table, Scan):
-        person = None if groups is None else name_in(table, groups, "groups")
-        reads = tuple((name, name_in(table, name, "the schema"), _as_it_is) for name in names)
-        return look_through(table, reads, person, rows_per_person), _types(table, names)
+    if isinstance(table, Selected):
+        person = None if groups is None else name_in(table.scan, groups, "groups")
+        reads = tuple((name, name_in(table.scan, name, "the schema"), _as_it_is) for name in names)
+        return look_through(table.scan, reads, person, rows_per_person), _types(table.scan, names)
     arrays = dict(zip(names, columns_of(table, names), strict=True))
     unit = Unit.of(len(arrays[names[0]]), groups, rows_per_person)
     return InMemory({n: unit.take(cells) for n, cells in arrays.items()}, unit), {n: kind_of(table[n]) for n in names}

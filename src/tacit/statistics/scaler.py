@@ -21,12 +21,12 @@ from tacit.schema import Number
 from tacit.statistics.aggregates import positive
 from tacit.statistics.asked_rows import Bounds, column_numbers
 from tacit.statistics.bounds import ELSE, bound_parts, bound_totals, bounds_from
-from tacit.statistics.looked import InMemory, Looked, as_scan, look_through, name_in
+from tacit.statistics.looked import InMemory, Looked, look_through, name_in, selected
 from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
 from tacit.statistics.release import Request, answer
 from tacit.statistics.unit import Unit
-from tacit.streams.scanned import Scan, Selected, is_stream
+from tacit.streams.scanned import Selected, check_in_memory
 from tacit.training import Prepared
 from tacit.types import Adjacency, Array
 
@@ -104,15 +104,14 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
 
     def _looked(self, X: Any, groups: Any) -> Looked:
         """The columns by their places; of a scan, all but the one that names people."""
-        most, table = None if groups is None else self.rows_per_person, as_scan(X)
-        if not isinstance(table, Scan | Selected):
+        most, table = None if groups is None else self.rows_per_person, selected(X)
+        if not isinstance(table, Selected):
             matrix = self._validated(X, reset=True)
             unit = Unit.of(len(matrix), groups, most)
             return InMemory({str(place): column for place, column in enumerate(unit.take(matrix).T)}, unit)
-        whole = table.scan if isinstance(table, Selected) else table
-        person = None if groups is None else name_in(whole, groups, "groups")
+        person = None if groups is None else name_in(table.scan, groups, "groups")
         names = tuple(name for name in table.names if name != person)
-        looked = look_through(whole, tuple((str(n), name, _finite) for n, name in enumerate(names)), person, most)
+        looked = look_through(table.scan, tuple((str(n), name, _finite) for n, name in enumerate(names)), person, most)
         self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
         return looked
 
@@ -138,7 +137,7 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         return names if names is not None else np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
 
     def _validated(self, X: Any, reset: bool) -> Array:
-        check(not is_stream(X), "A scan is fitted to, and tables in memory are scaled: give them one after the other.")
+        check_in_memory(X, "A scaler is fitted to a scan, and scales tables in memory: give them one after the other.")
         check(not thin(X), "Expected a dense X; a scaler would fill a sparse one.")
         matrix = canonical(X)
         validate_data(self, X, y="no_validation", reset=reset, skip_check_array=True)
