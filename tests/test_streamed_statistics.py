@@ -154,7 +154,7 @@ def test_scalers(people, bounds, scale, scan):
 def test_rounding_of_a_person_depends_on_that_person_alone():
     """A first row with another value moved every other person's shares by a step, when values counted as they came."""
     groups = np.array([0, *np.repeat(np.arange(1, 40), 3)])
-    others = ["b", "a", "a"] * 39
+    others = ["b", "a", "c"] * 39
 
     def counts(first):
         found = Occurring.of([first, *others], Unit.of(len(groups), groups, 3))
