@@ -2,7 +2,7 @@
 
 Each number becomes bins or hat functions, each category its slots, pairs of columns their products; a linear model of
 these is the sum of one curve a column (Hastie and Tibshirani 1986). The encoding is linear in the slots and scaled by
-one public constant, so the terms add up to the score, and not nearly.
+one public constant, so the terms add up to the score, but for the last of the 24 digits that rows have.
 """
 
 from __future__ import annotations
