@@ -291,6 +291,15 @@ def test_a_schema_of_a_scan(files, reading):
     same(memory, LinearRegression(**bounded).fit(tacit.scan(files / "csv", BOUNDED)))
 
 
+def test_names_that_arrays_have(files):
+    """A table may have columns of the names by which columns of arrays go."""
+    table = {"rows": TABLE["a"], "targets": TABLE["label"], "b": TABLE["b"]}
+    model = LogisticRegression(**COMMON, classes=["no", "yes"])
+    found = model.fit(tacit.scan(table), "targets").coef_
+    memory = LogisticRegression(**COMMON, classes=["no", "yes"]).fit(MATRIX[:, :2], TABLE["label"])
+    np.testing.assert_array_equal(found, memory.coef_)
+
+
 def test_what_is_few_enough_is_read_once(files, monkeypatch):
     """By the numbers of rows and columns alone, and more of what is costly to read."""
     asked = {"parquet": 4 * ROWS * 4, "csv": 4 * ROWS * 4}

@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from tacit import statistics
-from tacit.statistics.parts import Occurring, Part, Sums
+from tacit.statistics.exact_sums import Occurring, Part, Sums
 from tacit.statistics.unit import Unit
 from tacit.streams import columnar, pieces, scanned
 from tacit.types import ADJACENCIES

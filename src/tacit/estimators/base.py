@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, va
 
 from tacit.checks import check, check_positive, check_real, plain_numbers, refuse
 from tacit.data.canonical import canonical, column
+from tacit.estimators.coded_targets import LabelCodes, ScaledTargets
 from tacit.estimators.counted import Counted, counted
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit, picked
-from tacit.estimators.streaming import Asked, LabelCodes, ScaledTargets, later
+from tacit.estimators.streaming import Asked, later
 from tacit.ledger import CarriesLedger, Ledger, ledger_of
 from tacit.linear.predictions import clipped_scores
 from tacit.linear.problem import Problem, Records

@@ -15,10 +15,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.estimators.base import Begun, PrivateLinear
+from tacit.estimators.coded_targets import ClassFactors, LabelCodes, coded
 from tacit.estimators.counted import BALANCE, ClassWeight, Counted, balanced, class_numbers
 from tacit.estimators.inference import Inferential
 from tacit.estimators.streamed_counts import ClassCells, streamed_counts
-from tacit.estimators.streaming import Asked, ClassFactors, LabelCodes, coded
+from tacit.estimators.streaming import Asked
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
 from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem

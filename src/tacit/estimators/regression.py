@@ -13,9 +13,10 @@ from sklearn.base import RegressorMixin
 
 from tacit.checks import check, check_positive, check_range, check_real
 from tacit.estimators.base import Begun, PrivateLinear
+from tacit.estimators.coded_targets import ScaledTargets, scaled
 from tacit.estimators.counted import Counted
 from tacit.estimators.inference import Inferential
-from tacit.estimators.streaming import Asked, ScaledTargets, scaled
+from tacit.estimators.streaming import Asked
 from tacit.linear.losses import Pinball, PoissonLoss, Squared
 from tacit.linear.streamed import Streamed
 from tacit.schema import Schema, Target

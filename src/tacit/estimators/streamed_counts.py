@@ -14,7 +14,7 @@ import numpy as np
 from tacit.checks import check
 from tacit.data.cells import columns_of
 from tacit.data.tables import Table
-from tacit.estimators.streaming import LabelCodes, ScaledTargets
+from tacit.estimators.coded_targets import LabelCodes, ScaledTargets
 from tacit.estimators.survey import ANSWERS, QUARTERS, Survey, number_cells
 from tacit.linear.streamed import Streamed, Taken
 from tacit.mechanisms.counts import Cells, Tables

@@ -225,15 +225,17 @@ def run_each(engine: Engine, task: Task, pieces: Sequence[Piece], taken: Sequenc
 def held(records: Streamed) -> Held:
     """The same records: in memory, read once, where they are few enough and are read in this process.
 
-    Which it is follows from the numbers of rows and columns alone; sums have the same bits either way.
+    Which it is follows from public numbers alone: of columns, and of rows, or people and the most rows of one. Sums have
+    the same bits either way.
     """
     texts = any(
         isinstance(part, DelimitedPiece) for piece in records.pieces for part in getattr(piece, "parts", (piece,))
     )
-    rows = sum(piece.rows for piece in records.pieces)
-    few = 4 * rows * records.features <= (SMALL_TEXT if texts else SMALL)
+    most = records.count * (records.rows_per_person or 1)
+    few = 4 * most * records.features <= (SMALL_TEXT if texts else SMALL)
     if not (few and isinstance(records.engine, Here)):
         return records
+    rows = sum(piece.rows for piece in records.pieces)
     with watch_pass(rows) as done:
         return Records.joined(_told(records, done), rows)
 

@@ -13,8 +13,8 @@ from tacit.checks import check_count
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, group_codes, group_values, parted_rows
+from tacit.statistics.exact_sums import Asked, Part, Sums
 from tacit.statistics.looked import Read, look
-from tacit.statistics.parts import Asked, Part, Sums
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, between, quantile_of, shaped
 from tacit.statistics.unit import Codes, Unit

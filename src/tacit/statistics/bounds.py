@@ -17,8 +17,8 @@ from scipy.special import ndtri
 
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers
+from tacit.statistics.exact_sums import Asked, Part, Sums
 from tacit.statistics.looked import look
-from tacit.statistics.parts import Asked, Part, Sums
 from tacit.statistics.release import Request, answer
 from tacit.statistics.unit import Codes, Unit
 from tacit.types import Adjacency, Array

@@ -12,8 +12,8 @@ from tacit.checks import check
 from tacit.data.cells import exact, key_of
 from tacit.data.texts import Texts
 from tacit.ledger import Ledger
+from tacit.statistics.exact_sums import Asked, Occurring, Sums
 from tacit.statistics.looked import look
-from tacit.statistics.parts import Asked, Occurring, Sums
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, between, quantile_of
 from tacit.statistics.unit import Unit

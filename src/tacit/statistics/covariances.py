@@ -13,8 +13,8 @@ from tacit.data.canonical import dense
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes, group_values
+from tacit.statistics.exact_sums import Asked, Part, Sums
 from tacit.statistics.looked import Read, look
-from tacit.statistics.parts import Asked, Part, Sums
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, quantile_of
 from tacit.statistics.unit import Unit

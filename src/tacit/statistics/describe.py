@@ -25,8 +25,8 @@ from tacit.statistics.description import (
     quartiles_entry,
     shares_entry,
 )
+from tacit.statistics.exact_sums import Asked, Part, Released, Sums
 from tacit.statistics.finding import KINDS_SHARE, PUBLIC, Columns
-from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import quantile_of

@@ -24,8 +24,8 @@ from tacit.schema import Category, Number, Schema, Target
 from tacit.schema.columns import Column
 from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
 from tacit.statistics.categories import keys_of
+from tacit.statistics.exact_sums import Asked, Occurring, Part, Released, Sums
 from tacit.statistics.looked import Looked, look_at, name_in, selected
-from tacit.statistics.parts import Asked, Occurring, Part, Released, Sums
 from tacit.statistics.release import Request, Stage, answer
 from tacit.statistics.unit import Unit
 from tacit.streams.scanned import Selected

@@ -21,7 +21,7 @@ from tacit.data.tables import Table
 from tacit.data.texts import Texts, joined
 from tacit.estimators.streaming import engine_of
 from tacit.linear.streamed import Streamed, Taken, stream
-from tacit.statistics.parts import Sums
+from tacit.statistics.exact_sums import Sums
 from tacit.statistics.unit import Unit, Whose
 from tacit.streams.pieces import Piece
 from tacit.streams.reader import Reader

@@ -14,7 +14,7 @@ from tacit.checks import check, check_count
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, parted_rows
-from tacit.statistics.parts import Asked, Part, Released, Sums, summing
+from tacit.statistics.exact_sums import Asked, Part, Released, Sums, summing
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, quantile_of, shaped
 from tacit.statistics.unit import Unit

@@ -23,7 +23,7 @@ from tacit.privacy.events import Gaussian, Rare
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source, add_gaussian, grid
 from tacit.privacy.theorems import TABLE
-from tacit.statistics.parts import Asked, Released, Sums, split
+from tacit.statistics.exact_sums import Asked, Released, Sums, split
 from tacit.statistics.unit import Whose
 from tacit.training import Prepared, state, train
 from tacit.types import ADJACENCIES, Adjacency, Budget, Solution

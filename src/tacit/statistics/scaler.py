@@ -21,8 +21,8 @@ from tacit.schema import Number
 from tacit.statistics.aggregates import positive
 from tacit.statistics.asked_rows import Bounds, column_numbers
 from tacit.statistics.bounds import ELSE, bound_parts, bound_totals, bounds_from
+from tacit.statistics.exact_sums import Asked, Part, Released, Sums
 from tacit.statistics.looked import InMemory, Looked, look_through, name_in, selected
-from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
 from tacit.statistics.release import Request, answer
 from tacit.statistics.unit import Unit
