@@ -225,8 +225,8 @@ def run_each(engine: Engine, task: Task, pieces: Sequence[Piece], taken: Sequenc
 def held(records: Streamed) -> Held:
     """The same records: in memory, read once, where they are few enough and are read in this process.
 
-    Which it is follows from public numbers alone: of columns, and of rows, or people and the most rows of one. Sums have
-    the same bits either way.
+    Which it is follows from public numbers alone: of columns, and of rows, or people and the most rows of one. Sums
+    have the same bits either way.
     """
     texts = any(
         isinstance(part, DelimitedPiece) for piece in records.pieces for part in getattr(piece, "parts", (piece,))
