@@ -11,8 +11,8 @@ from tacit import PrivacyError, statistics
 from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, Objective, Rare, Sensitivity, Sphere
 from tacit.schema import Category, Number, Schema
-from tacit.statistics import parts, release
-from tacit.statistics.parts import Asked, Occurring, Part, Sums, mixing, summing
+from tacit.statistics import exact_sums, release
+from tacit.statistics.exact_sums import Asked, Occurring, Part, Sums, mixing, summing
 from tacit.statistics.release import Request, answer, calibrate_sums
 from tacit.statistics.unit import FINER, UNIT, Unit
 from tacit.types import ADJACENCIES, Budget
@@ -245,5 +245,5 @@ def test_what_is_rare_adds_its_probability_to_delta_whatever_else_is_there(other
 def test_values_that_occur_are_counted_by_what_they_say():
     keys = statistics.categories.keys_of(np.array(["1", 1.0, True, None, " x ", "?"], dtype=object), frozenset("?"))
     assert keys == ["1", "1", "1", "", "x", ""]
-    found = parts.Occurring.of(keys, Unit.of(6))
+    found = exact_sums.Occurring.of(keys, Unit.of(6))
     assert (found.keys, found.counts.tolist()) == (("1", "x"), [3.0, 1.0])

@@ -18,6 +18,7 @@ from tacit.checks import check, check_count
 from tacit.data.cells import exact
 from tacit.types import Array
 
+UNDECLARED = "Declare rows_per_person: a public number that bounds how many rows of one person count."
 _UNITS = 2.0**24
 _NOTHING = ("NAType", "NaTType")
 """The classes of pandas' missing values."""
@@ -59,10 +60,7 @@ def people_of(groups: Any, rows: int, rows_per_person: Any) -> People:
 
     Edges: a wrong length, missing names and a bound that is not a whole number >= 1 raise, and quote no name.
     """
-    check(
-        rows_per_person is not None,
-        "Declare rows_per_person: a public number that bounds how many rows of one person count.",
-    )
+    check(rows_per_person is not None, UNDECLARED)
     most = check_count("rows_per_person", rows_per_person)
     if getattr(groups, "shape", None) == (rows, 1) and hasattr(groups, "__array__"):
         groups = np.asarray(groups).ravel()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -111,6 +111,26 @@ class Design:
         part = copy.copy(self)
         part._set(self.matrix[rows], self.norms[rows])
         return part
+
+    @classmethod
+    def joined(cls, parts: Iterable[Design], rows: int) -> Design:
+        """Dense designs of the same kind, of which there is one at least, one after the other; at most so many rows.
+
+        Each is copied when it comes, so that no two need to be held at once.
+        """
+        matrix, norms, seen, whole = np.zeros((0, 0)), np.zeros(0), 0, None
+        for part in parts:
+            if whole is None:
+                whole = copy.copy(part)
+                matrix, norms = np.empty((rows, part.matrix.shape[1]), part.matrix.dtype), np.empty(rows)
+            alike = (part.clip, part.intercept, part.matrix.dtype) == (whole.clip, whole.intercept, matrix.dtype)
+            check(alike, "Expected designs of the same clip and constant.")
+            matrix[seen : seen + len(part.norms)], norms[seen : seen + len(part.norms)] = part.matrix, part.norms
+            seen += len(part.norms)
+        if whole is None:
+            raise ValueError("Expected at least one design.")
+        whole._set(matrix[:seen], norms[:seen])
+        return whole
 
     def dense(self, rows: NDArray[np.intp] | slice) -> Array:
         """The rows at these positions in float64, none of them sparse."""

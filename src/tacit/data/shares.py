@@ -7,7 +7,7 @@ moves holds for one person too, and for one weighted row (docs' page "People and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -41,6 +41,21 @@ class Shares:
             return cls(weights, weighted=weights is not None)
         shares = people.shares if weights is None else people.shares * weights
         return cls(shares, people.starts, people.most, weights is not None)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Shares]) -> Shares:
+        """Those of rows that follow one another in parts, of which there is one at least; no person is in two."""
+        first = parts[0]
+        weights, starts = None, None
+        if first.weights is not None:
+            sizes = [len(part.weights) for part in parts if part.weights is not None]
+            weights = np.concatenate([part.weights for part in parts if part.weights is not None])
+            if first.starts is not None:
+                before = np.cumsum([0, *sizes[:-1]])
+                starts = np.concatenate(
+                    [p.starts + b for p, b in zip(parts, before, strict=True) if p.starts is not None]
+                )
+        return replace(first, weights=weights, starts=starts)
 
     def check_for(self, rows: int) -> None:
         """Raise unless these are shares of so many rows."""

@@ -2,19 +2,18 @@
 
 Each number becomes bins or hat functions, each category its slots, pairs of columns their products; a linear model of
 these is the sum of one curve a column (Hastie and Tibshirani 1986). The encoding is linear in the slots and scaled by
-one public constant, so the terms add up to the score, and not nearly.
+one public constant, so the terms add up to the score, but for the last of the 24 digits that rows have.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,14 +26,19 @@ from tacit.estimators.choosing import interaction, recut, strongest
 from tacit.estimators.classification import LogisticRegression, label_codes
 from tacit.estimators.counted import Counted
 from tacit.estimators.regression import LinearRegression, target_numbers
-from tacit.estimators.survey import ANSWERS, Survey, asked_pairs, with_curves, with_pairs
+from tacit.estimators.streamed_counts import SurveyCells, answer_cells, streamed_counts
+from tacit.estimators.streaming import Asked
+from tacit.estimators.survey import ANSWERS, QUARTERS, Survey, asked_pairs, number_cells, with_curves, with_pairs
 from tacit.estimators.terms import Term
 from tacit.linear.problem import Problem
+from tacit.linear.streamed import Streamed
 from tacit.mechanisms import Chosen, defaults
 from tacit.mechanisms.counts import Cells, CountsPlan, calibrate_counts
 from tacit.privacy import accounting
 from tacit.privacy.theorems import COUNTED, THEOREMS
 from tacit.schema import Schema
+from tacit.streams.reader import SchemaRows
+from tacit.streams.scanned import is_stream
 from tacit.training import state, train
 from tacit.types import Array, Solution
 
@@ -43,7 +47,6 @@ __all__ = ["AdditiveClassifier", "AdditiveRegressor", "Term"]
 METHODS_COUNTED = tuple(method for name in COUNTED for method in THEOREMS[name].methods)
 """Names of methods that may train after counts were released."""
 CUTS = ("auto", "even", "log", "round", "private")
-QUARTERS = 4
 _NO_SCHEMA = (
     "An additive model needs schema=: a tacit.Schema, a dict or a file that declares bounds of numbers and values of "
     "categories. They are public facts, and are never taken from the records."
@@ -74,26 +77,59 @@ class Additive(PrivateLinear):
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train privately on a table: a data frame, or a dict of columns. Without y the schema names the target.
 
-        ``groups`` and ``sample_weight`` as in :meth:`LogisticRegression.fit`.
+        ``groups`` and ``sample_weight`` as in :meth:`LogisticRegression.fit`; of a :func:`tacit.scan`, or of files, y,
+        ``groups`` and ``sample_weight`` name columns.
         """
         declared = self.declared()
+        if is_stream(X) and not isinstance(X, np.ndarray):
+            return self._fit_stream(Asked.of(X, y, groups, sample_weight, declared))
         table = _table(X, declared)
         targets = declared.encode_target(table) if y is None else column(y)
         cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))
         records = len(cells[declared.names[0]])
         check(records >= 1, "Expected a table with at least one row.")
         check(len(targets) == records, f"Expected as many targets as the table has rows: {len(targets)}, {records}.")
-        self._forget()
-        for name in self.fitted:
-            self.__dict__.pop(name, None)
+        self._clear()
         own = self._counted(groups, sample_weight, records)
         cells, targets = {name: own.pick(values) for name, values in cells.items()}, own.pick(np.asarray(targets))
         own = replace(own, placed=True)
-        schema, begun = self._expanded(declared, cells, targets, y is None, self._begin(own.count), own)
-        if begun.rows is not None:  # only their number and width count until the survey is made
-            return self._finish(np.zeros((len(targets), schema.width)), targets, y is None, begun, own)
-        self.schema_ = schema
-        return self._finish(schema.encode(cells, float(self.clip)), targets, y is None, begun, own)
+        wanted = asked_pairs(declared, self.pairs)[0]
+        codes, answers = self._answers(targets, y is None) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
+
+        def counts(survey: Survey) -> Array:
+            return survey.tables().count(survey.cells(cells, declared.missing, codes), own.shares.weights)
+
+        schema, begun, chosen = self._expanded(declared, answers, self._begin(own.count), own, counts)
+        if chosen is None:
+            self.schema_ = schema
+            return self._finish(schema.encode(cells, float(self.clip)), targets, y is None, begun, own)
+        begun = begun._replace(rows=lambda: chosen().encode(cells, float(self.clip)))
+        # Only their number and width count until the survey is made.
+        return self._finish(np.zeros((len(targets), schema.width)), targets, y is None, begun, own)
+
+    def _fit_stream(self, asked: Asked) -> Self:
+        """The fit to a table that is read again in every pass: first for the survey, where one is asked for."""
+        self._clear()
+        declared, answer = self.declared(), self._answer(asked)
+        records = self._streamed(asked, answer)
+        cells, answers = answer_cells(answer) if asked_pairs(declared, self.pairs)[0] else (None, 1)
+        reader = records.changed.reader
+
+        def counts(survey: Survey) -> Array:
+            encode = SurveyCells(survey, declared.names, declared.missing, cells)
+            return streamed_counts(records, replace(reader, encode=encode), survey.tables())
+
+        schema, begun, chosen = self._expanded(declared, answers, self._begin(records.count), records, counts)
+        if chosen is None:
+            self.schema_ = schema
+        wide = replace(reader, encode=SchemaRows(schema, reader.clip), features=schema.width)
+        return self._fit_records(asked, records.read_by(wide), begun, chosen)
+
+    def _clear(self) -> None:
+        """An earlier model goes."""
+        self._forget()
+        for name in self.fitted:
+            self.__dict__.pop(name, None)
 
     def declared(self) -> Schema:
         """The schema as it was declared."""
@@ -108,16 +144,16 @@ class Additive(PrivateLinear):
     def _expanded(
         self,
         declared: Schema,
-        cells: Mapping[str, NDArray[Any]],
-        targets: Any,
-        named_y: bool,
+        answers: int,
         begun: Begun,
-        own: Counted,
-    ) -> tuple[Schema, Begun]:
+        own: Counted | Streamed,
+        counts: Callable[[Survey], Array],
+    ) -> tuple[Schema, Begun, Callable[[], Schema] | None]:
         """The schema with curves and pairs: by public facts; and where a survey is to decide, the widest it can choose.
 
-        Everything is prepared with that, so that no event depends on the counts; ``rows`` then makes the survey. Rows
-        are scaled by one constant, so that the terms add up to the score.
+        Everything is prepared with that, so that no event depends on the counts. What is returned last, if anything,
+        then makes the survey, and gives the schema. Rows are scaled by one constant, so that the terms add up to the
+        score.
         """
         check(self.cuts in CUTS, f"Expected cuts={self.cuts!r} to be one of {', '.join(CUTS)}.")
         check(
@@ -130,32 +166,31 @@ class Additive(PrivateLinear):
         private = self.cuts == "private" or (self.cuts == "auto" and self._countable and defaults.counts_first(*sizes))
         wanted, named = asked_pairs(declared, self.pairs)
         schema = replace(with_curves(declared, self.slots, defaults.slots(*sizes), self.kind, self.cuts), layout="box")
-        codes, answers = self._answers(targets, named_y) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
         survey = Survey.of(declared, cuts=private, contest=wanted > 0, answers=answers)
         most = len(survey.rivals)
         check(wanted <= most, f"Expected pairs={wanted} to be at most {most}, the number of pairs that there are.")
         plain = with_pairs(schema, named, self.kind)
         if not survey.sizes:
-            return plain, begun
+            return plain, begun, None
         plan, words = self._planned(survey, begun)
         widths = [with_pairs(schema, (*named, rival), self.kind).width for rival in survey.rivals]
         widest = sorted(range(most), key=widths.__getitem__)[most - wanted :] if wanted else []
         broad = with_pairs(schema, (*named, *(survey.rivals[place] for place in widest)), self.kind)
 
-        def rows() -> Array:
-            counts, deviations = self._surveyed(survey, survey.cells(cells, declared.missing, codes), plan, begun, own)
+        def chosen() -> Schema:
+            found, deviations = self._surveyed(survey, counts, plan, begun, own)
             numbers = len(survey.grids)
-            cut = recut(schema, survey.grids, counts[:numbers])
+            cut = recut(schema, survey.grids, found[:numbers])
             scores = [
                 interaction(table.reshape(shape), deviation)
-                for table, shape, deviation in zip(counts[numbers:], survey.shapes, deviations[numbers:], strict=True)
+                for table, shape, deviation in zip(found[numbers:], survey.shapes, deviations[numbers:], strict=True)
             ]
-            chosen = tuple(survey.rivals[place] for place in strongest(scores, wanted))
-            self.schema_ = with_pairs(cut, (*named, *chosen), self.kind)
-            return self.schema_.encode(cells, float(self.clip))
+            best = tuple(survey.rivals[place] for place in strongest(scores, wanted))
+            self.schema_ = with_pairs(cut, (*named, *best), self.kind)
+            return self.schema_
 
         spent = replace(begun.budget, spent=plan.events)
-        return broad, Begun(spent, begun.source, (*begun.assumptions, *words), rows)
+        return broad, Begun(spent, begun.source, (*begun.assumptions, *words)), chosen
 
     @property
     def _countable(self) -> bool:
@@ -175,7 +210,12 @@ class Additive(PrivateLinear):
         return plan, plan.assumptions
 
     def _surveyed(
-        self, survey: Survey, cells: list[Cells], plan: CountsPlan, begun: Begun, own: Counted
+        self,
+        survey: Survey,
+        counts: Callable[[Survey], Array],
+        plan: CountsPlan,
+        begun: Begun,
+        own: Counted | Streamed,
     ) -> tuple[list[Array], list[float]]:
         """State, spend, release the counts; what is trained afterwards is priced together with them."""
         budget, tables = begun.budget, survey.tables()
@@ -184,8 +224,7 @@ class Additive(PrivateLinear):
         prepared = state(
             plan, own.count, alone, method="counts", seeded=begun.source.seeded, rows_per_person=own.rows_per_person
         )
-        summed = tables.count(cells, own.shares.weights)
-        released = train(prepared, summed, begun.source, self._spend, charged=True).weights
+        released = train(prepared, counts(survey), begun.source, self._spend, charged=True).weights
         return tables.counts(released), [plan.scale / weight for weight in tables.weights]
 
     def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
@@ -278,6 +317,13 @@ class AdditiveClassifier(Additive, LogisticRegression):
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
         X, y = self._records(rows, targets)
         self._fit(X, y, self._classes(declared), own, begun)
+        return self._settled()
+
+    def _fit_records(self, *arguments: Any) -> Self:  # as of a logistic regression
+        super()._fit_records(*arguments)
+        return self._settled()
+
+    def _settled(self) -> Self:
         target = self.schema_.target
         if target is not None and set(target.classes or ()) != set(self.classes_.tolist()):
             self.schema_ = replace(self.schema_, target=None)  # y was something else than what the schema declares
@@ -320,5 +366,4 @@ class AdditiveRegressor(Additive, LinearRegression):
 
     def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
         low, high = self._range()
-        places = (np.clip(target_numbers(targets), low, high) - low) / (high - low)
-        return np.minimum((QUARTERS * places).astype(np.intp), QUARTERS - 1), QUARTERS
+        return number_cells(target_numbers(targets), low, high), QUARTERS

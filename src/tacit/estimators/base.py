@@ -9,28 +9,37 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from tacit.checks import check, check_positive, check_real, plain_numbers, refuse
 from tacit.data.canonical import canonical, column
+from tacit.estimators.coded_targets import LabelCodes, ScaledTargets
 from tacit.estimators.counted import Counted, counted
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit, picked
+from tacit.estimators.streaming import Asked, later
 from tacit.ledger import CarriesLedger, Ledger, ledger_of
 from tacit.linear.predictions import clipped_scores
 from tacit.linear.problem import Problem, Records
-from tacit.linear.records import Held
+from tacit.linear.records import Held, in_memory
+from tacit.linear.streamed import Streamed, held
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
 from tacit.privacy.theorems import PEOPLE
+from tacit.schema import Schema
 from tacit.training import Prepared, charge, clipped_rows, prepare, train
 from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition, Solution, Spread
 
 INTERCEPT = 0.5
 """The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
+BY_ROW = (
+    "individual", "permutation-output", "input-local", "local-duchi-2013", "pidp-sgd", "pi-dbdp-erm", "input-kang-2020",
+    "dbdp-erm",
+)  # fmt: skip
+"""Theorems of methods that look at single rows again and again: these must be in memory."""
 _ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 _SENTENCES = {
     "Input X contains NaN": (
@@ -199,6 +208,8 @@ class PrivateLinear(CarriesLedger, Watched):
             refuse(
                 "This method takes every row as it is, and these have weights. Use method='auto', without inference."
             )
+        if prepared.plan.theorem in BY_ROW:
+            in_memory(records)
         charge(prepared, self.ledger, f"{type(self).__name__}, {prepared.guarantee.method}")
         width = columns = problem.facts.features - problem.facts.intercept
         if late is not None:
@@ -210,6 +221,43 @@ class PrivateLinear(CarriesLedger, Watched):
         self._keep(solution)
         self.build(solution.weights, columns, records.intercept, prepared)
         note_fit(problem.records.count, picked(problem, found.weights) if hasattr(self, "classes_") else ())
+
+    def _fit_stream(self, asked: Asked) -> Self:
+        """The fit to rows that are read again in every pass."""
+        self._forget()
+        records = self._streamed(asked, self._answer(asked))
+        return self._fit_records(asked, records, self._begin(records.count))
+
+    def _answer(self, asked: Asked) -> LabelCodes | ScaledTargets:
+        """How the targets of a stream are read."""
+        raise NotImplementedError
+
+    def _fit_records(
+        self, asked: Asked, records: Streamed, begun: Begun, schema: Callable[[], Schema] | None = None
+    ) -> Self:
+        """The fit to a stream, as far as it has not begun; ``schema`` releases what decides on its columns."""
+        raise NotImplementedError
+
+    def _streamed(self, asked: Asked, answer: LabelCodes | ScaledTargets) -> Streamed:
+        """The records of a fit that are read again in every pass, under the names that their columns have."""
+        self.__dict__.pop("feature_names_in_", None)
+        if asked.feature_names is not None:
+            self.feature_names_in_ = np.array(asked.feature_names, dtype=object)
+        return asked.records(answer, *self._design(), self.rows_per_person, self.weight_bound)
+
+    def _run_stream(
+        self,
+        records: Streamed,
+        loss: Loss,
+        outputs: int,
+        assumptions: tuple[str, ...],
+        begun: Begun,
+        schema: Callable[[], Schema] | None = None,
+        factors: Callable[[], Array] | None = None,
+    ) -> None:
+        """The fit of a stream; ``schema`` and ``factors`` release what decides on columns and weights of classes."""
+        late = later(records, schema, factors)
+        self._run(held(records) if late is None else records, loss, outputs, assumptions, begun, late)
 
     def _counted(self, groups: Any, sample_weight: Any, rows: int) -> Counted:
         """Whose rows count, and how much."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -10,22 +12,27 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from tacit.checks import check, refuse
+from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.estimators.base import Begun, PrivateLinear
+from tacit.estimators.coded_targets import ClassFactors, LabelCodes, coded
 from tacit.estimators.counted import BALANCE, ClassWeight, Counted, balanced, class_numbers
 from tacit.estimators.inference import Inferential
-from tacit.estimators.streaming import Asked, ClassFactors, LabelCodes, coded
+from tacit.estimators.streamed_counts import ClassCells, streamed_counts
+from tacit.estimators.streaming import Asked
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
 from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem
+from tacit.linear.streamed import Streamed
 from tacit.mechanisms import Chosen, defaults
 from tacit.mechanisms.counts import Tables, calibrate_counts
-from tacit.schema import Target
+from tacit.schema import Schema, Target
 from tacit.streams.scanned import is_stream
 from tacit.types import Array, Loss
 
 __all__ = ["LinearSVC", "LogisticRegression"]
+
+BY_NUMBERS = "classes weighted by declared numbers"
 
 
 @dataclass(eq=False, repr=False)
@@ -44,40 +51,48 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         tags.classifier_tags.poor_score = True  # privacy costs accuracy, most of it on the small sets that checks use
         return tags
 
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist.
 
         ``groups`` names the person of each row: then all rows of a person are protected at once, and
         ``rows_per_person`` must be declared. ``sample_weight``: how much each row counts, from 0 to ``weight_bound``.
+        Of a :func:`tacit.scan`, or of files, all three name columns.
         """
         if is_stream(X):
             return self._fit_stream(Asked.of(X, y, groups, sample_weight))
         X, y = self._records(X, y)
         return self._fit(X, y, self.classes, self._counted(groups, sample_weight, len(y)))
 
-    def _fit_stream(self, asked: Asked) -> Self:
-        """The fit to rows that are read again in every pass."""
-        self._forget()
-        schema = asked.scan.schema
-        named = None if schema is None or schema.target is None else schema.target.classes
-        declared = named if self.classes is None else self.classes
+    def _answer(self, asked: Asked) -> LabelCodes:
+        """How the labels of a stream are read: declared here or in the schema, for files are not searched for them."""
+        own = None if asked.goal is None else asked.goal.classes
+        declared = own if self.classes is None else self.classes
         check(
             declared is not None, "Declare the labels with classes=, or in the schema: files are not searched for them."
         )
         self.classes_ = np.unique(np.asarray(declared))
-        count, loss = len(self.classes_), self._loss(len(self.classes_))
+        count = len(self.classes_)
         check(count >= 2, "Expected at least two classes. Declare them with classes=.")
-        numbers = class_numbers(self.class_weight, self.classes_)
-        if numbers is None and self.class_weight is not None:
-            refuse("Balanced classes are counted first, in memory. Give class_weight a number for each class.")
         read = asked.declared(Target(asked.target, tuple(self.classes_.tolist())))
-        answer = LabelCodes(read, self.classes_, loss.coupled)
-        factor = None if numbers is None else ClassFactors(numbers)
-        records = asked.records(answer, *self._design(), self.rows_per_person, self.weight_bound, factor)
-        words = asked.words(self.rows_per_person, self.weight_bound)
-        words += () if factor is None else ("classes weighted by declared numbers",)
-        outputs = count if count > 2 else 1
-        self._run(records, loss, outputs, (*words, "the set of labels was declared"), self._begin(records.count))
+        return LabelCodes(read, self.classes_, self._loss(count).coupled)
+
+    def _fit_records(
+        self, asked: Asked, records: Streamed, begun: Begun, schema: Callable[[], Schema] | None = None
+    ) -> Self:
+        count, words, factors = len(self.classes_), asked.words(self.rows_per_person, self.weight_bound), None
+        loss, shifts, reader = self._loss(count), np.zeros(count), records.changed.reader
+        assert isinstance(reader.answer, LabelCodes)  # for the type checker: it is what _answer gave
+        numbers = class_numbers(self.class_weight, self.classes_)
+        if numbers is not None:
+            words += (BY_NUMBERS,)
+        elif self.class_weight is not None:
+            cells, numbers = replace(reader, encode=ClassCells(reader.answer), names=(asked.target,)), np.ones(count)
+            begun, factors = self._balanced(begun, loss, shifts, partial(streamed_counts, records, cells))
+        if numbers is not None:
+            records = records.read_by(replace(reader, factor=ClassFactors(numbers)))
+        said = (*words, *begun.assumptions, "the set of labels was declared")
+        self._run_stream(records, loss, count if count > 2 else 1, said, begun, schema, factors)
+        self._shift(shifts)
         return self
 
     def _fit(self, X: Any, y: Any, classes: Any, own: Counted, begun: Begun | None = None) -> Self:
@@ -91,37 +106,51 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         begun, own = self._weighted(codes, own, begun or self._begin(own.count), loss, shifts)
         targets = coded(codes, count, loss.coupled)
         self._train(X, targets, loss, count if count > 2 else 1, note, begun, own)
-        if shifts.any():
-            self.intercept_ = self.intercept_ + (shifts[1:] - shifts[:1] if count == 2 else shifts)
+        self._shift(shifts)
         return self
+
+    def _shift(self, shifts: Array) -> None:
+        """Scores moved by what weights of classes left to them."""
+        if shifts.any():
+            self.intercept_ = self.intercept_ + (shifts[1:] - shifts[:1] if len(shifts) == 2 else shifts)
 
     def _weighted(
         self, codes: NDArray[Any], own: Counted, begun: Begun, loss: Loss, shifts: Array
     ) -> tuple[Begun, Counted]:
-        """Rows weighted by their class: by declared numbers, or once counts of the classes are released.
+        """Rows weighted by their class: by declared numbers, or once counts of the classes are released."""
+        numbers = class_numbers(self.class_weight, self.classes_)
+        if numbers is not None:
+            return begun, own.times(numbers[codes], BY_NUMBERS)
+        if self.class_weight is None:
+            return begun, own
+
+        def counts(tables: Tables) -> Array:
+            return tables.count([codes.astype(np.intp)], own.shares.weights)
+
+        begun, even = self._balanced(begun, loss, shifts, counts)
+        return begun._replace(weights=lambda: even()[codes]), own.times(np.ones(len(codes)))
+
+    def _balanced(
+        self, begun: Begun, loss: Loss, shifts: Array, counts: Callable[[Tables], Array]
+    ) -> tuple[Begun, Callable[[], Array]]:
+        """A budget that pays for counts of the classes, and what releases them and gives each class its weight.
 
         Balanced log-odds are met half-way: rows are weighted by the square roots, which leaves more of the larger
         classes to learn from, and ``shifts`` are filled with what is left, for the scores.
         """
-        numbers = class_numbers(self.class_weight, self.classes_)
-        if numbers is not None:
-            return begun, own.times(numbers[codes], "classes weighted by declared numbers")
-        if self.class_weight is None:
-            return begun, own
         tables = Tables((len(self.classes_),), (1.0,))
         plan = calibrate_counts(tables, begun.budget, BALANCE)
         rest = replace(begun.budget, spent=(*begun.budget.spent, *plan.events))
         words = (*begun.assumptions, *plan.assumptions, "classes weighted by their noisy counts")
 
-        def weights() -> Array:
-            counts = tables.count([codes.astype(np.intp)], own.shares.weights)
-            even = balanced(plan.run(counts, begun.source).weights)
-            if (len(even) == 2 and isinstance(loss, Logistic)) or loss.coupled:
-                even = np.sqrt(even)
-                shifts[:] = np.log(even)
-            return np.asarray(even[codes])
+        def even() -> Array:
+            found = balanced(plan.run(counts(tables), begun.source).weights)
+            if (len(found) == 2 and isinstance(loss, Logistic)) or loss.coupled:
+                found = np.sqrt(found)
+                shifts[:] = np.log(found)
+            return found
 
-        return begun._replace(budget=rest, assumptions=words, weights=weights), own.times(np.ones(len(codes)))
+        return begun._replace(budget=rest, assumptions=words), even
 
     def decision_function(self, X: Any) -> Array:
         """Scores: one column for two classes (as a vector), else one a class. Rows are clipped as in training."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,11 +13,13 @@ from sklearn.base import RegressorMixin
 
 from tacit.checks import check, check_positive, check_range, check_real
 from tacit.estimators.base import Begun, PrivateLinear
+from tacit.estimators.coded_targets import ScaledTargets, scaled
 from tacit.estimators.counted import Counted
 from tacit.estimators.inference import Inferential
-from tacit.estimators.streaming import Asked, ScaledTargets, scaled
+from tacit.estimators.streaming import Asked
 from tacit.linear.losses import Pinball, PoissonLoss, Squared
-from tacit.schema import Target
+from tacit.linear.streamed import Streamed
+from tacit.schema import Schema, Target
 from tacit.streams.scanned import is_stream
 from tacit.types import Array, Loss
 
@@ -76,11 +79,12 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         low, high = self._range()
         return 0.5 * (low + high), 0.5 * (high - low)
 
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train privately on targets clipped to the declared range.
 
         ``groups`` names the person of each row: then all rows of a person are protected at once, and
         ``rows_per_person`` must be declared. ``sample_weight``: how much each row counts, from 0 to ``weight_bound``.
+        Of a :func:`tacit.scan`, or of files, all three name columns.
         """
         low, high = self._range()
         if self.target_bound is None:
@@ -90,16 +94,23 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         X, y = self._records(X, y)
         return self._fit(X, y, self._counted(groups, sample_weight, len(y)))
 
-    def _fit_stream(self, asked: Asked) -> Self:
-        """The fit to rows that are read again in every pass."""
-        self._forget()
-        (low, high), loss = self._range(), self._loss()
-        read = asked.declared(Target(asked.target, lower=low, upper=high))
-        answer = ScaledTargets(read, (low, high), self._units(), loss.targets)
-        records = asked.records(answer, *self._design(), self.rows_per_person, self.weight_bound)
-        words = (*asked.words(self.rows_per_person, self.weight_bound), f"targets clipped to [{low:g}, {high:g}]")
-        self._run(records, loss, 1, words, self._begin(records.count))
+    def _answer(self, asked: Asked) -> ScaledTargets:
+        """How the targets of a stream are read: cut to the schema's bounds first, as they are in memory."""
+        low, high = self._range()
+        own = asked.goal if asked.goal is not None and asked.goal.classes is None else None
+        read = asked.declared(own or Target(asked.target, lower=low, upper=high))
+        return ScaledTargets(read, (low, high), self._units(), self._loss().targets)
+
+    def _fit_records(
+        self, asked: Asked, records: Streamed, begun: Begun, schema: Callable[[], Schema] | None = None
+    ) -> Self:
+        words = (*asked.words(self.rows_per_person, self.weight_bound), *begun.assumptions, self._clipped())
+        self._run_stream(records, self._loss(), 1, words, begun, schema)
         return self
+
+    def _clipped(self) -> str:
+        low, high = self._range()
+        return f"targets clipped to [{low:g}, {high:g}]"
 
     def _fit(self, X: Any, y: Any, own: Counted, begun: Begun | None = None) -> Self:
         """The fit, as far as it has not begun."""
@@ -107,8 +118,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         loss = self._loss()
         X, y = own.pick(X), own.pick(y)
         targets = scaled(target_numbers(y), (low, high), self._units(), loss.targets)
-        words = (f"targets clipped to [{low:g}, {high:g}]",)
-        self._train(X, targets, loss, 1, words, begun or self._begin(own.count), own)
+        self._train(X, targets, loss, 1, (self._clipped(),), begun or self._begin(own.count), own)
         return self
 
     def _unscaled(self, coefficients: Array, offset: Array) -> tuple[Any, Any]:

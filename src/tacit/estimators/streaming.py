@@ -1,118 +1,25 @@
-"""From a scan to the records of a fit: which columns are what, and how labels and targets are coded."""
+"""From a scan to the records of a fit: which columns are what."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check
+from tacit.checks import check, check_count, check_positive
 from tacit.data.tables import Table
-from tacit.linear.streamed import Here, Streamed, stream
-from tacit.schema import Target
+from tacit.estimators.coded_targets import ArrayColumn, ArrayRows, ClassFactors, LabelCodes, ScaledTargets, TargetColumn
+from tacit.linear.records import Held
+from tacit.linear.streamed import Here, Streamed, held, stream
+from tacit.schema import Schema, Target
 from tacit.streams.reader import NumberRows, Reader, SchemaRows
-from tacit.streams.scanned import PEOPLE, ROWS, TARGETS, WEIGHTS, Scan, array_source, scan
-from tacit.types import Array, Targets
+from tacit.streams.scanned import PEOPLE, ROWS, TARGETS, WEIGHTS, ArrayPiece, Scan, Selected, array_source, scan
+from tacit.types import Array
 
 _PEOPLE_WORDS = "of each person at most {most:,} rows count, the first ones, together as much as one"
-
-
-@dataclass(frozen=True, eq=False)
-class LabelCodes:
-    """Labels as a loss takes them: -1 and +1 of two classes, class numbers, or -1 and +1 for each of several."""
-
-    read: Callable[[Table], NDArray[Any]]
-    classes: NDArray[Any]
-    coupled: bool
-
-    @property
-    def outputs(self) -> int:
-        """Columns of the targets."""
-        return 1 if len(self.classes) == 2 or self.coupled else len(self.classes)
-
-    def __call__(self, table: Table) -> Array:
-        """The targets of a table, a row each."""
-        return coded(np.searchsorted(self.classes, self.read(table)), len(self.classes), self.coupled)
-
-
-def coded(codes: NDArray[Any], count: int, coupled: bool) -> Array:
-    """Class numbers as a loss takes them, a row each."""
-    if count == 2:
-        return np.asarray(2.0 * codes - 1.0, dtype=np.float64)[:, None]
-    if coupled:
-        return codes.astype(np.float64)[:, None]
-    return np.where(codes[:, None] == np.arange(count), 1.0, -1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class ClassFactors:
-    """A weight for each row, by its class."""
-
-    numbers: Array
-
-    def __call__(self, targets: Array) -> Array:
-        """From coded targets."""
-        if targets.shape[1] > 1:
-            return np.asarray(self.numbers[targets.argmax(axis=1)])
-        codes = (targets[:, 0] + 1) / 2 if len(self.numbers) == 2 else targets[:, 0]
-        return np.asarray(self.numbers[codes.astype(np.intp)])
-
-
-@dataclass(frozen=True)
-class ScaledTargets:
-    """Targets within a declared range, as a loss takes them."""
-
-    read: Callable[[Table], Array]
-    bounds: tuple[float, float]
-    units: tuple[float, float]
-    within: Targets
-    outputs: int = 1
-
-    def __call__(self, table: Table) -> Array:
-        """The targets of a table, a row each."""
-        return scaled(self.read(table), self.bounds, self.units, self.within)[:, None]
-
-
-def scaled(values: Array, bounds: tuple[float, float], units: tuple[float, float], within: Targets) -> Array:
-    """Numbers cut to their bounds and measured in their units."""
-    targets = np.clip(values, *bounds)
-    targets -= units[0]
-    targets /= units[1]
-    np.clip(targets, *within, out=targets)  # the origin was rounded
-    return targets
-
-
-@dataclass(frozen=True)
-class TargetColumn:
-    """The column to predict, as the schema, or what was declared, reads it."""
-
-    target: Target
-    missing: tuple[str, ...] = ()
-
-    def __call__(self, table: Table) -> NDArray[Any]:
-        """Labels or numbers."""
-        return self.target.read(table, self.missing)
-
-
-@dataclass(frozen=True)
-class ArrayColumn:
-    """Targets that came as an array."""
-
-    def __call__(self, table: Table) -> NDArray[Any]:
-        """As they are."""
-        return np.asarray(table[TARGETS])
-
-
-@dataclass(frozen=True)
-class ArrayRows:
-    """Rows that came as an array."""
-
-    def __call__(self, table: Table) -> Any:
-        """As they are."""
-        return table[ROWS]
 
 
 @dataclass(frozen=True)
@@ -123,18 +30,23 @@ class Asked:
     target: str
     person: str | None
     weight: str | None
+    picked: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, groups: Any, sample_weight: Any) -> Asked:
-        """From what ``fit`` was given: names of columns; of arrays on disk, arrays."""
+    def of(cls, X: Any, y: Any, groups: Any, sample_weight: Any, schema: Schema | None = None) -> Asked:
+        """From what ``fit`` was given: names of columns; of arrays on disk, arrays. ``schema``: the model's own."""
         if isinstance(X, np.memmap):
+            check(y is not None, "Give y, the target of each row.")
             source = array_source(X, np.asarray(y), groups, sample_weight)
-            return cls(
-                Scan(source),
-                TARGETS,
-                *(None if a is None else b for a, b in ((groups, PEOPLE), (sample_weight, WEIGHTS))),
+            person, weight = None if groups is None else PEOPLE, None if sample_weight is None else WEIGHTS
+            return cls(Scan(source), TARGETS, person, weight)
+        found = X.scan if isinstance(X, Selected) else X if isinstance(X, Scan) else scan(X)
+        picked = X.names if isinstance(X, Selected) else None
+        if schema is not None:
+            check(
+                found.schema in (None, schema), "The scan has another schema than the model. Leave it out of the scan."
             )
-        found = X if isinstance(X, Scan) else scan(X)
+            found = replace(found, schema=schema)
         target = y
         if target is None:
             named = None if found.schema is None else found.schema.target
@@ -144,13 +56,35 @@ class Asked:
             check(
                 name is None or isinstance(name, str), f"Expected {word} to name a column: the table is not in memory."
             )
-            check(name is None or name in found.names, f"The table has no column {name!r}.")
-        return cls(found, target, groups, sample_weight)
+            check(name is None or name in found.names, f"The table has no column {name!r}, which {word} names.")
+        given = [name for name in (target, groups, sample_weight) if name is not None]
+        check(len(set(given)) == len(given), "Expected y, groups and sample_weight to name different columns.")
+        check(
+            picked is None or not set(picked) & set(given),
+            "Expected columns that predict, and neither y, groups nor sample_weight among them.",
+        )
+        if found.schema is not None:
+            check(picked is None, "The schema says which columns predict; give the whole scan.")
+            absent = sorted(set(found.schema.names) - set(found.names))
+            check(
+                not absent,
+                f"The table lacks the columns {absent} that the schema names; add them, or change the schema.",
+            )
+            check(
+                target not in found.schema.names, f"The schema has {target!r}, which is to be predicted, as a column."
+            )
+        return cls(found, target, groups, sample_weight, picked)
 
     @property
     def arrays(self) -> bool:
         """Whether rows came as an array."""
-        return ROWS in self.scan.names and self.target == TARGETS
+        return isinstance(self.scan.source.pieces[0], ArrayPiece)
+
+    @property
+    def goal(self) -> Target | None:
+        """The column to predict as the schema declares it, where it does."""
+        found = None if self.scan.schema is None else self.scan.schema.target
+        return found if found is not None and found.name == self.target else None
 
     def declared(self, target: Target) -> Callable[[Table], NDArray[Any]]:
         """How the column to predict is read."""
@@ -159,10 +93,17 @@ class Asked:
         own = self.scan.schema
         return TargetColumn(target, () if own is None else own.missing)
 
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """What the columns of the design are called; None where they are a schema's, or an array's."""
+        return None if self.arrays or self.scan.schema is not None else self.names()
+
     def names(self) -> tuple[str, ...]:
         """The columns that predict."""
         if self.scan.schema is not None:
             return self.scan.schema.names
+        if self.picked is not None:
+            return self.picked
         left = (self.target, self.person, self.weight)
         return tuple(name for name in self.scan.names if name not in left)
 
@@ -185,9 +126,11 @@ class Asked:
             (self.person is None) == (rows_per_person is None),
             "Whose rows they are, groups=, and how many of one person count, rows_per_person=, go together.",
         )
+        most = None if rows_per_person is None else check_count("rows_per_person", rows_per_person)
+        bound = check_positive("weight_bound", weight_bound)
         reader = Reader(
             encode, answer, (*names, self.target), features, clip, intercept, answer.outputs, self.person,
-            rows_per_person, self.weight, float(weight_bound), factor,
+            most, self.weight, bound, factor,
         )  # fmt: skip
         return stream(self.scan.source, reader, engine_of(self.scan.engine))
 
@@ -198,6 +141,30 @@ class Asked:
         )  # fmt: skip
         weights = f"weights of rows cut to [0, {weight_bound:g}] and divided by that"
         return (*people, *(() if self.weight is None else (weights,)))
+
+
+def later(
+    records: Streamed, schema: Callable[[], Schema] | None, factors: Callable[[], Array] | None
+) -> Callable[[], tuple[Held, int]] | None:
+    """What makes the records of a fit that releases counts first: their columns, and then weights of their classes.
+
+    Rows are as wide as those that everything was priced with; the second number says how many columns are filled.
+    """
+    if schema is None and factors is None:
+        return None
+
+    def made() -> tuple[Held, int]:
+        reader = records.changed.reader
+        columns = reader.features
+        if schema is not None:
+            chosen = schema()
+            columns = chosen.width
+            reader = replace(reader, encode=SchemaRows(chosen, reader.clip, reader.features - columns))
+        if factors is not None:
+            reader = replace(reader, factor=ClassFactors(factors()))
+        return held(records.read_by(reader)), columns
+
+    return made
 
 
 def engine_of(engine: Any) -> Any:

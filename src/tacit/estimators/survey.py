@@ -21,11 +21,14 @@ from tacit.schema.columns import Column
 from tacit.schema.curves import Curve
 from tacit.schema.cuts import WIDE, cut_points
 from tacit.schema.encodings import column_from_dict
+from tacit.types import Array
 
 FINE, COARSE, FEW = 32, 4, 8
 """Half the cells of a number that is to be cut; those of a number in a pair; the most cells of a category in a pair."""
 ANSWERS = 8
 """The most cells of the target in a table of a pair."""
+QUARTERS = 4
+"""The cells of a target that is a number."""
 MOST_CELLS = 2_000_000
 _BLOCK = 2**14
 Couple = tuple[Column, Column]
@@ -132,6 +135,12 @@ class Survey:
         for (one, other), (_, across, _) in zip(self.rivals, self.shapes, strict=True):
             found.append((places[one.name] * across + places[other.name]) * self.answers + answers)
         return found
+
+
+def number_cells(targets: Array, low: float, high: float) -> Cells:
+    """Which of four even parts of its range each target is in."""
+    places = (np.clip(targets, low, high) - low) / (high - low)
+    return np.minimum((QUARTERS * places).astype(np.intp), QUARTERS - 1)
 
 
 def _slots(column: Column, cells: NDArray[Any], missing: Sequence[str]) -> Cells:

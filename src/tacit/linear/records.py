@@ -8,7 +8,7 @@ numbers, and :meth:`Held.add_up`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Protocol, Self
@@ -187,6 +187,19 @@ class Records:
             values if values.ndim == 2 else values.reshape(len(values), 1),
             shares or Shares(),
         )
+
+    @classmethod
+    def joined(cls, parts: Iterable[Records], rows: int) -> Records:
+        """The records of all parts, of which there is one at least, one after the other; at most so many rows."""
+        kept: list[tuple[Array, Shares]] = []
+
+        def designs() -> Iterator[Design]:
+            for part in parts:
+                kept.append((part.targets, part.shares))
+                yield part.design
+
+        design = Design.joined(designs(), rows)
+        return cls(design, np.concatenate([one for one, _ in kept]), Shares.joined([one for _, one in kept]))
 
     @property
     def rows(self) -> int:

@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.data.rows import rounded_intercept
-from tacit.linear.records import Block, Change, Part, Records, total
+from tacit.linear.records import Block, Change, Held, Part, Records, total
 from tacit.linear.whole import Whole
 from tacit.streams.pieces import Piece, Source
 from tacit.streams.reader import UNSORTED, Joined, Reader
+from tacit.streams.textual import DelimitedPiece
 from tacit.streams.watching import watch_pass
 from tacit.types import Array
 
+SMALL, SMALL_TEXT = 2**26, 2**29
+"""Bytes of design rows, in float32, up to which they are read into memory once; text is costly to read again."""
 Taken = NDArray[np.intp] | None
 Task = Callable[[Piece, Taken], Any]
 
@@ -175,9 +178,16 @@ class Streamed:
 
     def add_up(self, part: Part) -> list[Array]:
         """The sums over all pieces, each counted once."""
-        found = dict(self.engine.run(Adding(self.changed, part), self.pieces, self._shared()))
-        check(len(found) == len(self.pieces), "A piece of the table was not added up. Fit again.")
-        return [whole.value() for whole in total(found[place] for place in sorted(found))]
+        return [whole.value() for whole in total(iter(self.each(Adding(self.changed, part))))]
+
+    def each(self, task: Task) -> list[Any]:
+        """The task's result for every piece, in the order of the pieces: each once, however often it was tried."""
+        return run_each(self.engine, task, self.pieces, self._shared())
+
+    def read_by(self, reader: Reader) -> Streamed:
+        """The same people and rows, read in another way."""
+        features = reader.features + (1 if reader.intercept else 0)
+        return replace(self, changed=Changed(reader), features=features)
 
     def blocks(self) -> Iterator[Block]:
         """All records in turn, in this process."""
@@ -205,13 +215,44 @@ class _Nothing:
         return iter(())
 
 
+def run_each(engine: Engine, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken] | None = None) -> list[Any]:
+    """The task's results in the order of the pieces."""
+    found = dict(engine.run(task, pieces, [None] * len(pieces) if taken is None else taken))
+    check(len(found) == len(pieces), "A piece of the table was not added up. Try again.")
+    return [found[place] for place in range(len(pieces))]
+
+
+def held(records: Streamed) -> Held:
+    """The same records: in memory, read once, where they are few enough and are read in this process.
+
+    Which it is follows from public numbers alone: of columns, and of rows, or people and the most rows of one. Sums
+    have the same bits either way.
+    """
+    texts = any(
+        isinstance(part, DelimitedPiece) for piece in records.pieces for part in getattr(piece, "parts", (piece,))
+    )
+    most = records.count * (records.rows_per_person or 1)
+    few = 4 * most * records.features <= (SMALL_TEXT if texts else SMALL)
+    if not (few and isinstance(records.engine, Here)):
+        return records
+    rows = sum(piece.rows for piece in records.pieces)
+    with watch_pass(rows) as done:
+        return Records.joined(_told(records, done), rows)
+
+
+def _told(records: Streamed, done: Callable[[int], None]) -> Iterator[Records]:
+    for piece, taken in zip(records.pieces, records._shared(), strict=True):
+        yield from records.changed.records(piece, taken)
+        done(piece.rows)
+
+
 def stream(source: Source, reader: Reader, engine: Engine | None = None) -> Streamed:
     """The records of a source. Where people have several rows, one pass over their column counts them first."""
     engine, pieces = engine or Here(), source.pieces
     features = reader.features + (1 if reader.intercept else 0)
     if reader.person is None:
         return Streamed(pieces, tuple(piece.rows for piece in pieces), Changed(reader), features, engine)
-    found = dict(engine.run(Persons(reader), pieces, [None] * len(pieces)))
+    found = run_each(engine, Persons(reader), pieces)
     groups: list[list[Piece]] = []
     sizes: list[int] = []
     last: Any = None

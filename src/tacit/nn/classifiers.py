@@ -72,7 +72,7 @@ class _NetworkClassifier(Watched, NetworkFace):
         each row: then all rows of a person are protected at once, and ``rows_per_person`` must be declared.
         """
         watch(self)
-        self._declare()
+        self._declare(X)
         images = self._images(X, reset=True)
         labels = self._codes(y, len(images))
         own = counted(groups, None, len(labels), self.rows_per_person, 1.0)

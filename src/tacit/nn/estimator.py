@@ -16,7 +16,13 @@ from tacit.data.canonical import check_labels, column
 from tacit.ledger import CarriesLedger
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
+from tacit.streams.scanned import check_in_memory
 from tacit.types import Array
+
+_NO_STREAM = (
+    "Networks are trained on rows in memory, and these are files or a query. Read the table first, or use "
+    "LogisticRegression or AdditiveClassifier, which read it again in every pass."
+)
 
 
 class NetworkFace(CarriesLedger, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -35,8 +41,9 @@ class NetworkFace(CarriesLedger, ClassifierMixin, BaseEstimator):  # type: ignor
     def _images(self, X: Any, reset: bool = False) -> torch.Tensor:
         raise NotImplementedError
 
-    def _declare(self) -> None:
+    def _declare(self, X: Any) -> None:
         """The label set must be declared (``classes``). An earlier network goes: it has not the new guarantee."""
+        check_in_memory(X, _NO_STREAM)
         self.__dict__.pop("network_", None)
         check(self.classes is not None, "Expected classes: the set of labels is public and declared, not read from y.")
         self.classes_ = np.unique(np.asarray(self.classes))

@@ -106,7 +106,7 @@ class PublishedMLPClassifier(NetworkFace):
         """Train as published, and warn that the claim is refuted."""
         check(self.method in METHODS, f"Expected method={self.method!r} to be one of {', '.join(METHODS)}.")
         check(self.test in ("norm", "elements"), f"Expected test={self.test!r} to be 'norm' or 'elements'.")
-        self._declare()
+        self._declare(X)
         x, codes = self._images(X, reset=True).numpy(), self._codes(y, len(X)).numpy()
         source = source_from(self.random_state)
         settings = Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})

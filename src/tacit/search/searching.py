@@ -25,11 +25,17 @@ from tacit.search.candidates import Settings, settings_of, unfitted, with_settin
 from tacit.search.scoring import score_of
 from tacit.search.sharing import Unit, calibrate_search, spending
 from tacit.search.trials import Best, Trials
+from tacit.streams.scanned import check_in_memory
 from tacit.training import ONE_RELEASE, UNSCALED, Prepared, state, train
 from tacit.types import Array, Budget
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _ONE_UNIT = "A search is analysed for replace-one neighbours only. Use adjacency='replace-one' in its estimator."
+
+_NO_STREAM = (
+    "A search fits and scores the same rows many times, in memory, and these are files or a query. Read the table "
+    "first, or fit one model: its defaults follow from public facts."
+)
 
 
 def _offers(method: Method) -> Method:
@@ -83,6 +89,7 @@ class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: 
         """
         for name in ("best_estimator_", "best_params_", "best_score_"):
             self.__dict__.pop(name, None)
+        check_in_memory(X, _NO_STREAM)
         check_accepted(self.estimator)
         model = private_step(self.estimator)
         if model.adjacency != "replace-one":

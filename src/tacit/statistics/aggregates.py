@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,13 +12,15 @@ import numpy as np
 from tacit.checks import check_count
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
-from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
-from tacit.statistics.parts import Asked, Part, Sums
+from tacit.statistics.asked_rows import Bounds, group_codes, group_values, parted_rows
+from tacit.statistics.exact_sums import Asked, Part, Sums
+from tacit.statistics.looked import Read, look
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, between, quantile_of, shaped
-from tacit.statistics.unit import Unit
+from tacit.statistics.unit import Codes, Unit
 from tacit.types import Adjacency, Array
 
+Rows = Mapping[str, Any]
 SQUARES = 0.5
 """The weight of sums of squares, which only intervals need, beside that of sums."""
 FLOOR = 0.2
@@ -43,22 +46,18 @@ def count(
     categories, under add-remove neighbours, the number of rows or people.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    z, unit = quantile_of(level), Unit.of(len(by), groups, rows_per_person)
-    codes, labels = (None, ()) if categories is None else group_codes(by, categories, len(by))
-    part = Part(max(len(labels), 1))
-    asked = Asked((part,))
-    if codes is None and request.counted:
+    z, one = quantile_of(level), categories is None
+    labels = () if categories is None else group_values(by, categories)
+    read: Read = _alike if one else partial(group_codes, labels)
+    rows = look({"by": (by, read)}, groups, rows_per_person)
+    unit, part = rows.unit, Part(max(len(labels), 1))
+    if one and request.counted:
         raise ValueError("Under replace-one neighbours the number of rows is public: count them, or give categories.")
-
-    def added(_: Any) -> Sums:
-        return Sums((part,), (part.total(*unit.entries(None if codes is None else unit.take(codes))),))
-
-    found = answer(request, unit, "count", [(asked, 1.0, added)])
+    found = answer(request, unit, "count", [(Asked((part,)), 1.0, lambda _: rows.add_up(partial(_counts, part)))])
     values, deviation = found.stages[0].part(0)
     most = unit.count if request.counted else np.inf
-    reach = z * deviation + (unit.slack(True) if request.counted and unit.people is not None else 0.0)
+    reach = z * deviation + (unit.slack(True) if request.counted and unit.several else 0.0)
     interval = between(values - reach, values + reach, 0.0, most)
-    one = codes is None
     return Statistic(
         "count", shaped(np.clip(values, 0.0, most), one), (shaped(interval[0], one), shaped(interval[1], one)), level,
         found.guarantee, labels,
@@ -86,23 +85,17 @@ def sum(
     Bounds that start at 0 or end there are best.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    z, limits, values = quantile_of(level), Bounds.of(bounds), column_numbers(data)
-    unit = Unit.of(len(values), groups, rows_per_person)
-    codes, labels = group_codes(by, categories, len(values))
+    z, limits = quantile_of(level), Bounds.of(bounds)
+    rows, labels = parted_rows(data, by, categories, groups, rows_per_person)
+    unit, one = rows.unit, by is None
     # Where n is public and rows are not parted, numbers are measured from the middle: that halves what one can move.
-    centred = codes is None and request.counted and unit.people is None
+    centred = one and request.counted and not unit.several
     size = limits.half if centred else max(abs(limits.lower), abs(limits.upper))
     part = Part(max(len(labels), 1), signed=centred or limits.lower < 0, most=unit.most)
-
-    def added(_: Any) -> Sums:
-        scaled = limits.scaled(values) if centred else np.clip(values, limits.lower, limits.upper) / size
-        entries = unit.whole(None if codes is None else unit.take(codes), unit.take(scaled))
-        return Sums((part,), (part.total(*entries),))
-
-    found = answer(request, unit, "sum", [(Asked((part,)), 1.0, added)])
+    adds = partial(_sums, part, limits, None if centred else size)
+    found = answer(request, unit, "sum", [(Asked((part,)), 1.0, lambda _: rows.add_up(adds))])
     numbers, deviation = found.stages[0].part(0)
     total = numbers * size + (unit.length * limits.middle if centred else 0.0)
-    one = codes is None
     reach = (z * deviation + (unit.most * unit.slack(False) if request.counted else 0.0)) * size
     interval = between(total - reach, total + reach)
     return Statistic(
@@ -131,23 +124,14 @@ def mean(
     are released together; intervals of the quotient are Fieller's.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    z, limits, values = quantile_of(level), Bounds.of(bounds), column_numbers(data)
-    unit = Unit.of(len(values), groups, rows_per_person)
-    codes, labels = group_codes(by, categories, len(values))
-    size = max(len(labels), 1)
-    parted = codes is not None
+    z, limits = quantile_of(level), Bounds.of(bounds)
+    looked, labels = parted_rows(data, by, categories, groups, rows_per_person)
+    unit, size = looked.unit, max(len(labels), 1)
+    parted = by is not None
     counted = not parted and request.counted
     parts = (Part(size, signed=True), Part(size, SQUARES), *(() if counted else (Part(size),)))
-
-    def added(_: Any) -> Sums:
-        taken = None if codes is None else unit.take(codes)
-        entries = unit.entries(taken, unit.take(limits.scaled(values)))
-        # Squares of people's means, not of rows, tell how much people differ.
-        squared = entries._replace(values=np.asarray(entries.values) ** 2)
-        whole = (parts[0].total(*entries), parts[1].total(*squared))
-        return Sums(parts, whole if counted else (*whole, parts[2].total(*entries[:2])))
-
-    found = answer(request, unit, "mean", [(Asked(parts), 1.0, added)])
+    adds = partial(_moments, parts, limits)
+    found = answer(request, unit, "mean", [(Asked(parts), 1.0, lambda _: looked.add_up(adds))])
     released = found.stages[0]
     sums, squares = released.numbers[:2]
     rows, uncertain = (np.full(1, float(unit.count)), 0.0) if counted else released.part(2)
@@ -155,9 +139,7 @@ def mean(
     estimate = np.clip(sums / np.maximum(rows, 1.0), -1.0, 1.0)
     spread = squares - 2 * estimate * sums + estimate**2 * rows
     roughly = np.sqrt(rough**2 + 4 * (estimate * noise) ** 2 + (estimate**2 * uncertain) ** 2)
-    variance = positive(spread, roughly)
-    one = codes is None
-
+    variance, one = positive(spread, roughly), not parted
     loose = (2 if parted else 1) * unit.slack(parted) / np.maximum(rows, 1.0) if request.counted else 0.0
 
     def back(pair: tuple[Array, Array]) -> tuple[Any, Any]:
@@ -193,26 +175,52 @@ def histogram(
     Numbers beyond the bounds are in the first and the last cell. With ``groups`` each person counts once in all.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    z, limits, values = quantile_of(level), Bounds.of(bounds), column_numbers(data)
-    unit, cells = Unit.of(len(values), groups, rows_per_person), check_count("bins", bins)
-    codes, parted = group_codes(by, categories, len(values))
+    z, limits, cells = quantile_of(level), Bounds.of(bounds), check_count("bins", bins)
+    rows, parted = parted_rows(data, by, categories, groups, rows_per_person)
+    unit = rows.unit
     edges = limits.edges(cells).tolist()
     pairs: list[tuple[Value, ...]] = list(pairwise(edges))
     labels = tuple((group, *pair) for group in parted for pair in pairs) if parted else tuple(pairs)
     part = Part(len(labels))
-
-    def added(_: Any) -> Sums:
-        places = limits.cells(values, cells)
-        if codes is not None:
-            places = np.where(codes < 0, -1, codes * cells + places)
-        return Sums((part,), (part.total(*unit.entries(unit.take(places))),))
-
-    found = answer(request, unit, "histogram", [(Asked((part,)), 1.0, added)])
+    adds = partial(_heights, part, limits, cells)
+    found = answer(request, unit, "histogram", [(Asked((part,)), 1.0, lambda _: rows.add_up(adds))])
     counts, deviation = found.stages[0].part(0)
     most = unit.count if request.counted else np.inf
-    reach = z * deviation + (unit.slack(True) if request.counted and unit.people is not None else 0.0)
+    reach = z * deviation + (unit.slack(True) if request.counted and unit.several else 0.0)
     interval = between(counts - reach, counts + reach, 0.0, most)
     return Statistic("histogram", np.clip(counts, 0.0, most), interval, level, found.guarantee, labels)
+
+
+def _alike(cells: Any) -> Codes:
+    """One group for all rows, whatever they say: they are only counted."""
+    return np.zeros(len(cells), dtype=np.intp)
+
+
+def _counts(part: Part, rows: Rows, unit: Unit) -> Sums:
+    return Sums((part,), (part.total(*unit.entries(rows["by"])),))
+
+
+def _sums(part: Part, limits: Bounds, size: float | None, rows: Rows, unit: Unit) -> Sums:
+    """Of numbers over ``size``; None: measured from the middle of their bounds."""
+    values = rows["data"]
+    scaled = limits.scaled(values) if size is None else np.clip(values, limits.lower, limits.upper) / size
+    return Sums((part,), (part.total(*unit.whole(rows.get("by"), scaled)),))
+
+
+def _moments(parts: tuple[Part, ...], limits: Bounds, rows: Rows, unit: Unit) -> Sums:
+    """Sums and squares and, where a third part asks for it, how many there are."""
+    entries = unit.entries(rows.get("by"), limits.scaled(rows["data"]))
+    # Squares of people's means, not of rows, tell how much people differ.
+    squared = entries._replace(values=np.asarray(entries.values) ** 2)
+    totals = (parts[0].total(*entries), parts[1].total(*squared), *(part.total(*entries[:2]) for part in parts[2:]))
+    return Sums(parts, totals)
+
+
+def _heights(part: Part, limits: Bounds, cells: int, rows: Rows, unit: Unit) -> Sums:
+    places, codes = limits.cells(rows["data"], cells), rows.get("by")
+    if codes is not None:
+        places = np.where(codes < 0, -1, codes * cells + places)
+    return Sums((part,), (part.total(*unit.entries(places)),))
 
 
 def quotient(sums: Array, rows: Array, variance: Array, uncertain: float, z: float) -> tuple[Array, Array]:

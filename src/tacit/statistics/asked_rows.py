@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.data.cells import Value, codes_of, exact, key_of, numbers
+from tacit.data.texts import Texts
 from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Number
 from tacit.schema.columns import check_bounds
+from tacit.statistics.looked import Looked, Read, look
 from tacit.statistics.unit import Codes
 from tacit.types import Array
 
@@ -82,7 +84,7 @@ def column_numbers(data: Any, what: str = "data") -> Array:
 
     Edges: missing and unreadable cells are refused; the sentence quotes none.
     """
-    cells = exact(data)
+    cells = data if isinstance(data, Texts) else exact(data)
     check(cells.ndim == 1, f"Expected {what} to be one column of numbers.")
     check(cells.dtype.kind in "biufOUST", f"Expected {what} to hold numbers.")
     values = numbers(cells)
@@ -94,11 +96,11 @@ def column_numbers(data: Any, what: str = "data") -> Array:
     return values
 
 
-def group_codes(by: Any, categories: Sequence[Value] | None, length: int) -> tuple[Codes | None, tuple[Value, ...]]:
-    """Each row's group, -1 for labels that are not declared, and the groups; None where rows are not parted."""
+def group_values(by: Any, categories: Sequence[Value] | None) -> tuple[Value, ...]:
+    """The declared groups; none where rows are not parted."""
     if by is None:
         check(categories is None, "categories= goes with by=, the labels of the rows.")
-        return None, ()
+        return ()
     listed = isinstance(categories, Sequence) and not isinstance(categories, str | bytes) and len(categories) > 0
     check(
         listed or isinstance(categories, np.ndarray),
@@ -108,7 +110,23 @@ def group_codes(by: Any, categories: Sequence[Value] | None, length: int) -> tup
     values: tuple[Value, ...] = tuple(np.asarray(categories, dtype=object).tolist())
     alike = "Expected categories that differ; numbers count by their value, so that 1, '1', 1.0 and True are one."
     check(len({key_of(value) for value in values}) == len(values), alike)
-    cells: NDArray[Any] = exact(by)
-    check(cells.ndim == 1 and len(cells) == length, "Expected by= to give one label for each row.")
+    return values
+
+
+def group_codes(values: tuple[Value, ...], by: Any) -> Codes:
+    """Each row's group, -1 for labels that are not declared."""
+    cells: Any = by if isinstance(by, Texts) else exact(by)
+    check(cells.ndim == 1, "Expected by= to give one label for each row.")
     codes = codes_of("by", cells, values)
-    return np.where(codes == len(values), -1, codes).astype(np.intp), values
+    return np.where(codes == len(values), -1, codes).astype(np.intp)
+
+
+def parted_rows(
+    data: Any, by: Any, categories: Sequence[Value] | None, groups: Any, rows_per_person: Any
+) -> tuple[Looked, tuple[Value, ...]]:
+    """Rows of numbers, 'data', with their groups, 'by', where they are parted; and the groups."""
+    values = group_values(by, categories)
+    given: dict[str, tuple[Any, Read]] = {"data": (data, column_numbers)}
+    if by is not None:
+        given["by"] = (by, partial(group_codes, values))
+    return look(given, groups, rows_per_person), values

@@ -8,7 +8,7 @@ all, by the fine ones how far the outermost two are filled.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,8 @@ from scipy.special import ndtri
 
 from tacit.ledger import Ledger
 from tacit.statistics.asked_rows import Bounds, column_numbers
-from tacit.statistics.parts import Asked, Part, Released, Sums
+from tacit.statistics.exact_sums import Asked, Part, Sums
+from tacit.statistics.looked import look
 from tacit.statistics.release import Request, answer
 from tacit.statistics.unit import Codes, Unit
 from tacit.types import Adjacency, Array
@@ -66,6 +67,10 @@ def bound_totals(values: Array, unit: Unit) -> tuple[Array, Array]:
     first, second = (_places(values, edges) for edges in magnitudes())
     coarse, fine = bound_parts()
     return coarse.total(*unit.entries(first)), fine.total(*unit.entries(second))
+
+
+def _magnitudes(rows: Mapping[str, Any], unit: Unit) -> Sums:
+    return Sums(bound_parts(), bound_totals(rows["data"], unit))
 
 
 def _places(values: Array, edges: Array) -> Codes:
@@ -145,13 +150,8 @@ def private_bounds(
     noise there are no bounds, and a sentence says so; the budget is spent, for that too is an answer.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    values = column_numbers(data)
-    unit, parts = Unit.of(len(values), groups, rows_per_person), bound_parts()
-
-    def added(_: list[Released]) -> Sums:
-        return Sums(parts, bound_totals(unit.take(values), unit))
-
-    found = answer(request, unit, "bounds", [(Asked(parts), 1.0, added)])
+    rows = look({"data": (data, column_numbers)}, groups, rows_per_person)
+    found = answer(request, rows.unit, "bounds", [(Asked(bound_parts()), 1.0, lambda _: rows.add_up(_magnitudes))])
     released = found.stages[0]
     (coarse, fine), deviations = released.numbers, released.deviations
     bounds = bounds_from(coarse, fine, deviations)

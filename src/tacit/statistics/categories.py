@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.data.cells import exact, key_of
+from tacit.data.texts import Texts
 from tacit.ledger import Ledger
-from tacit.statistics.parts import Asked, Occurring, Released, Sums
+from tacit.statistics.exact_sums import Asked, Occurring, Sums
+from tacit.statistics.looked import look
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, between, quantile_of
 from tacit.statistics.unit import Unit
@@ -29,6 +32,16 @@ def keys_of(cells: NDArray[Any], missing: frozenset[str] = frozenset()) -> list[
         else:
             keys.append(key_of(cell))
     return ["" if key in missing else key for key in keys]
+
+
+def _column(data: Any) -> Any:
+    cells = data if isinstance(data, Texts) else exact(data)
+    check(cells.ndim == 1 and cells.dtype.kind in "biufOUST", "Expected data to be one column of text or numbers.")
+    return cells
+
+
+def _occurring(rows: Mapping[str, Any], unit: Unit) -> Sums:
+    return Sums((), (), (Occurring.of(keys_of(rows["data"]), unit),))
 
 
 def private_categories(
@@ -50,14 +63,8 @@ def private_categories(
     counts once in all.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    cells = exact(data)
-    check(cells.ndim == 1 and cells.dtype.kind in "biufOUST", "Expected data to be one column of text or numbers.")
-    z, unit = quantile_of(level), Unit.of(len(cells), groups, rows_per_person)
-
-    def added(_: list[Released]) -> Sums:
-        return Sums((), (), (Occurring.of(keys_of(unit.take(cells)), unit),))
-
-    found = answer(request, unit, "categories", [(Asked((), (1.0,)), 1.0, added)])
+    z, rows = quantile_of(level), look({"data": (data, _column)}, groups, rows_per_person)
+    found = answer(request, rows.unit, "categories", [(Asked((), (1.0,)), 1.0, lambda _: rows.add_up(_occurring))])
     (shown,) = found.stages[0].shown
     deviation = max((event.scale for event in found.guarantee.events[:1] if hasattr(event, "scale")), default=0.0)
     counts = np.fromiter(shown.values(), np.float64, len(shown))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ from tacit.checks import check
 from tacit.data.canonical import dense
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
-from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
-from tacit.statistics.parts import Asked, Part, Sums
+from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes, group_values
+from tacit.statistics.exact_sums import Asked, Part, Sums
+from tacit.statistics.looked import Read, look
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, quantile_of
 from tacit.statistics.unit import Unit
+from tacit.streams.scanned import Selected
 from tacit.types import Adjacency
 
 
@@ -41,37 +44,29 @@ def covariance(
     ``groups`` every person weighs the same. The matrix is symmetric; with much noise it may have negative eigenvalues.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    z, matrix = quantile_of(level), dense(data)
-    check(matrix.ndim == 2 and matrix.shape[1] >= 1, "Expected data with one row a record and one column a number.")
-    columns = matrix.shape[1]
-    listed = isinstance(bounds, list | tuple | np.ndarray) and len(bounds) == columns
+    z, columns = quantile_of(level), _columns(data)
+    listed = isinstance(bounds, list | tuple | np.ndarray) and len(bounds) == len(columns)
     check(listed, "Give bounds=[(lower, upper), ...]: one public pair for each column of data.")
     limits = [Bounds.of(pair, f"column {place} of data") for place, pair in enumerate(bounds)]
-    unit = Unit.of(len(matrix), groups, rows_per_person)
-    codes, labels = group_codes(by, categories, len(matrix))
-    size, counted = max(len(labels), 1), codes is None and request.counted
-    pairs = [(i, j) for i in range(columns) for j in range(i, columns)]
-    scaled = [one.scaled(column_numbers(matrix[:, place])) for place, one in enumerate(limits)]
+    labels, given = group_values(by, categories), {str(place): one for place, one in enumerate(columns)}
+    looked = look(given if by is None else {**given, "by": (by, partial(group_codes, labels))}, groups, rows_per_person)
+    unit, width, size = looked.unit, len(columns), max(len(labels), 1)
+    counted = by is None and request.counted
+    pairs = [(i, j) for i in range(width) for j in range(i, width)]
     parts = (
         *(Part(size, signed=True) for _ in limits),
         *(Part(size, signed=i != j) for i, j in pairs),
         *(() if counted else (Part(size),)),
     )
-
-    def added(_: Any) -> Sums:
-        places = None if codes is None else unit.take(codes)
-        products = [*scaled, *(scaled[i] * scaled[j] for i, j in pairs)]
-        totals = [part.total(*unit.entries(places, unit.take(v))) for part, v in zip(parts, products, strict=False)]
-        return Sums(parts, (*totals, *(() if counted else (parts[-1].total(*unit.entries(places)),))))
-
-    found = answer(request, unit, "covariance", [(Asked(parts), 1.0, added)])
+    adds = partial(_products, parts, limits)
+    found = answer(request, unit, "covariance", [(Asked(parts), 1.0, lambda _: looked.add_up(adds))])
     released = found.stages[0]
     rows, uncertain = (np.full(1, float(unit.count)), 0.0) if counted else released.part(len(parts) - 1)
     safe, noise = np.maximum(rows, 1.0), released.deviations[0]
-    means = [np.clip(total / safe, -1.0, 1.0) for total in released.numbers[:columns]]
-    value = np.zeros((size, columns, columns))
+    means = [np.clip(total / safe, -1.0, 1.0) for total in released.numbers[:width]]
+    value = np.zeros((size, width, width))
     reach = np.zeros_like(value)
-    for (i, j), total in zip(pairs, released.numbers[columns:], strict=False):
+    for (i, j), total in zip(pairs, released.numbers[width:], strict=False):
         unitless = np.clip(total / safe - means[i] * means[j], 0.0 if i == j else -1.0, 1.0)
         # To first order: the product's noise, that of both means, and that of the number of rows.
         others = (means[i] ** 2 + means[j] ** 2) if i != j else 4 * means[i] ** 2
@@ -80,11 +75,29 @@ def covariance(
         scale = limits[i].half * limits[j].half
         value[:, i, j] = value[:, j, i] = unitless * scale
         reach[:, i, j] = reach[:, j, i] = np.where(lost, 1.0, z * errors) * scale
-    diagonal = np.eye(columns, dtype=bool)
+    diagonal = np.eye(width, dtype=bool)
     low = np.where(diagonal, np.maximum(value - reach, 0.0), value - reach)
     whole = value, low, value + reach
     value, low, high = whole if labels else tuple(part[0] for part in whole)
     names = tuple(
-        (*((group,) if labels else ()), i, j) for group in labels or ("",) for i, j in np.ndindex(columns, columns)
+        (*((group,) if labels else ()), i, j) for group in labels or ("",) for i, j in np.ndindex(width, width)
     )
     return Statistic("covariance", value, (low, high), level, found.guarantee, names)
+
+
+def _columns(data: Any) -> list[tuple[Any, Read]]:
+    """The columns of a matrix, or of a scan, each a column of numbers."""
+    if isinstance(data, Selected):
+        return [(Selected(data.scan, (name,)), column_numbers) for name in data.names]
+    matrix = dense(data)
+    check(matrix.ndim == 2 and matrix.shape[1] >= 1, "Expected data with one row a record and one column a number.")
+    return [(matrix[:, place], column_numbers) for place in range(matrix.shape[1])]
+
+
+def _products(parts: tuple[Part, ...], limits: list[Bounds], rows: Mapping[str, Any], unit: Unit) -> Sums:
+    """Sums of numbers, and of their products, and where one more part asks for it, how many there are."""
+    scaled = [one.scaled(rows[str(place)]) for place, one in enumerate(limits)]
+    pairs = [(i, j) for i in range(len(limits)) for j in range(i, len(limits))]
+    products = [*scaled, *(scaled[i] * scaled[j] for i, j in pairs)]
+    totals = [part.total(*unit.entries(rows.get("by"), v)) for part, v in zip(parts, products, strict=False)]
+    return Sums(parts, (*totals, *(part.total(*unit.entries(rows.get("by"))) for part in parts[len(products) :])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ from tacit.statistics.description import (
     quartiles_entry,
     shares_entry,
 )
+from tacit.statistics.exact_sums import Asked, Part, Released, Sums
 from tacit.statistics.finding import KINDS_SHARE, PUBLIC, Columns
-from tacit.statistics.parts import Asked, Part, Released, Sums
 from tacit.statistics.ranks import Ranks
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import quantile_of
@@ -71,37 +72,25 @@ def describe(
     markers = missing if schema is None else (*schema.missing, *missing)
     names = None if known is None else [column.name for column in known]
     stated = kinds if known is None else {c.name: "number" if isinstance(c, Number) else "text" for c in known}
-    looked = Columns.of(table, lambda rows: Unit.of(rows, groups, rows_per_person), stated, markers, names)
+    looked = Columns.of(table, groups, rows_per_person, stated, markers, names)
     first = looked.kinds_stages(KINDS_SHARE)
     before = [*first, *(looked.facts_stages(FACTS_SHARE) if known is None else [])]
     count = () if request.counted else (ALL,)
-    numbered = [name for name in looked.cells if looked.kinds.get(name) != "text"]
-    texts = [name for name in looked.cells if looked.kinds.get(name) == "text"]
+    numbered = [name for name in looked.names if looked.kinds.get(name) != "text"]
+    texts = [name for name in looked.names if looked.kinds.get(name) == "text"]
     asked = Asked((*count, *NUMBER * len(numbered), *(Part(MOST_VALUES + 2) for _ in texts)))
 
     def columns_after(earlier: list[Released]) -> tuple[Column, ...]:
         return looked.found(earlier).columns if known is None else known
 
     def added(earlier: list[Released]) -> Sums:
-        entries = looked.unit.entries
-        parts: list[Part] = [*count]
-        totals = [ALL.total(*entries())] if count else []
-        for column in columns_after(earlier):
-            cells = looked.cells[column.name]
-            if isinstance(column, Number):
-                parts += NUMBER
-                totals += _number_totals(numbers(cells, markers), Bounds(column.lower, column.upper), looked.unit)
-            else:
-                codes = _value_codes(column, cells, looked.markers)
-                parts.append(Part(len(column.values[:MOST_VALUES]) + 2))
-                totals.append(parts[-1].total(*entries(codes)))
-        return Sums(tuple(parts), tuple(totals))
+        return looked.rows.add_up(partial(_column_sums, columns_after(earlier), count, looked.missing, looked.markers))
 
     share = 1.0 - sum(part for _, part, _ in before)
-    found = answer(request, looked.unit, "describe", [*before, (asked, share, added)], assumptions=(PUBLIC,))
+    found = answer(request, looked.rows.unit, "describe", [*before, (asked, share, added)], assumptions=(PUBLIC,))
     released, columns = found.stages[-1], columns_after(found.stages[:-1])
-    records = looked.unit.count if request.counted else None
-    everybody, uncertain = (float(looked.unit.count), 0.0) if not count else _first(released)
+    records = looked.rows.unit.count if request.counted else None
+    everybody, uncertain = (float(looked.rows.unit.count), 0.0) if not count else _first(released)
     reading = iter(
         list(zip(range(len(released.parts)), released.numbers, released.deviations, strict=True))[len(count) :]
     )
@@ -124,7 +113,7 @@ def describe(
     facts = looked.found(found.stages[:-1], target)
     said = looked.schema(facts, found.guarantee, target) if facts.columns else None
     return Description(
-        records, entries, said, level, found.guarantee, tuple(name for name in looked.cells if name not in entries)
+        records, entries, said, level, found.guarantee, tuple(name for name in looked.names if name not in entries)
     )
 
 
@@ -149,6 +138,26 @@ def _plain(schema: Schema) -> tuple[Column, ...]:
 
 def _first(released: Released) -> tuple[float, float]:
     return max(float(released.numbers[0][0]), 1.0), released.deviations[0]
+
+
+def _column_sums(
+    columns: tuple[Column, ...],
+    count: tuple[Part, ...],
+    missing: tuple[str, ...],
+    markers: frozenset[str],
+    rows: Mapping[str, Any],
+    unit: Unit,
+) -> Sums:
+    """How many rows there are, where that is asked for, and then each column's numbers or values."""
+    parts, totals = [*count], [part.total(*unit.entries()) for part in count]
+    for column in columns:
+        if isinstance(column, Number):
+            parts += NUMBER
+            totals += _number_totals(numbers(rows[column.name], missing), Bounds(column.lower, column.upper), unit)
+        else:
+            parts.append(Part(len(column.values[:MOST_VALUES]) + 2))
+            totals.append(parts[-1].total(*unit.entries(_value_codes(column, rows[column.name], markers))))
+    return Sums(tuple(parts), tuple(totals))
 
 
 def _number_totals(values: Array, limits: Bounds, unit: Unit) -> list[Array]:

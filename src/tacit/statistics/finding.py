@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
-from tacit.data.cells import columns_of, key_of, kind_of, number, numbers
+from tacit.data.cells import key_of, number, numbers
 from tacit.data.curator import tell
 from tacit.ledger import Ledger
 from tacit.privacy.guarantee import Guarantee
@@ -23,9 +24,11 @@ from tacit.schema import Category, Number, Schema, Target
 from tacit.schema.columns import Column
 from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
 from tacit.statistics.categories import keys_of
-from tacit.statistics.parts import Asked, Occurring, Part, Released, Sums
+from tacit.statistics.exact_sums import Asked, Occurring, Part, Released, Sums
+from tacit.statistics.looked import Looked, look_at, name_in, selected
 from tacit.statistics.release import Request, Stage, answer
 from tacit.statistics.unit import Unit
+from tacit.streams.scanned import Selected
 from tacit.types import Adjacency
 
 KINDS = ("number", "text")
@@ -68,33 +71,39 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Columns:
-    """The columns of a table that are looked at, and what is known of their kinds; rows are those that count."""
+    """The columns of a table that are looked at, and what is known of their kinds."""
 
-    cells: Mapping[str, NDArray[Any]]
+    names: tuple[str, ...]
+    rows: Looked
     kinds: Mapping[str, str]
-    unit: Unit
     missing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Any, unit_of: Any, kinds: Any, missing: Sequence[str], names: Sequence[str] | None) -> Columns:
+    def of(
+        cls,
+        table: Any,
+        groups: Any,
+        rows_per_person: Any,
+        kinds: Any,
+        missing: Sequence[str],
+        names: Sequence[str] | None,
+    ) -> Columns:
         """All columns, or those named, with the kinds that are declared or that their types tell."""
-        listed = names_of(table) if names is None else list(names)
+        table = selected(table)
+        listed = _named(table, groups) if names is None else list(names)
         check(listed, "Expected a table with at least one column.")
-        arrays = dict(zip(listed, columns_of(table, listed), strict=True))
         declared = dict(kinds or {})
         unknown = sorted(set(declared) - set(listed))
         check(not unknown, f"The table has no columns {unknown}, whose kinds are declared.")
         check(all(kind in KINDS for kind in declared.values()), "Expected kinds= to be 'number' or 'text' by column.")
-        types = {name: kind_of(table[name]) for name in listed}
+        rows, types = look_at(table, listed, groups, rows_per_person)
         typed = {name: "text" if kind == "b" else "number" for name, kind in types.items() if kind in "biuf"}
-        unit = unit_of(len(arrays[listed[0]]))
-        taken = {name: unit.take(cells) for name, cells in arrays.items()}
-        return cls(taken, typed | declared, unit, tuple(str(marker) for marker in missing))
+        return cls(tuple(listed), rows, typed | declared, tuple(str(marker) for marker in missing))
 
     @property
     def open(self) -> tuple[str, ...]:
         """Columns whose kind is to be found out."""
-        return tuple(name for name in self.cells if name not in self.kinds)
+        return tuple(name for name in self.names if name not in self.kinds)
 
     def with_kinds(self, released: Released) -> Columns:
         """With the kinds that more cells are of."""
@@ -111,22 +120,8 @@ class Columns:
         """The first stage: how many cells of each column are numbers, and how many are other text; or none."""
         if not self.open:
             return []
-        parts = tuple(Part(2) for _ in self.open)
-
-        def added(_: list[Released]) -> Sums:
-            codes = [self._cell_kinds(name) for name in self.open]
-            return Sums(parts, tuple(parts[0].total(*self.unit.entries(one)) for one in codes))
-
-        return [(Asked(parts), share, added)]
-
-    def _cell_kinds(self, name: str) -> NDArray[np.intp]:
-        """0 for a number, 1 for other text, -1 for nothing."""
-        known: dict[str, int] = {}
-        keys = keys_of(self.cells[name], self.markers)
-        for key in keys:
-            if key not in known:
-                known[key] = -1 if not key else int(math.isnan(number(key)))
-        return np.fromiter((known[key] for key in keys), np.intp, len(keys))
+        adds = partial(_kind_sums, self.open, self.markers)
+        return [(Asked(tuple(Part(2) for _ in self.open)), share, lambda _: self.rows.add_up(adds))]
 
     @property
     def markers(self) -> frozenset[str]:
@@ -135,23 +130,15 @@ class Columns:
 
     def facts_stages(self, share: float, target: str | None = None) -> Stages:
         """The stage that finds bounds and categories; a column of unknown kind is priced as the dearer one."""
-        parts = (*bound_parts(), ABSENT)
-        numbered = [name for name in self.cells if self.kinds.get(name) != "text"]
-        texts = [1.0 for name in self.cells if self.kinds.get(name) == "text"]
-        asked = Asked(parts * len(numbered), (*texts, *(0.0 for _ in self.open)))
+        numbered = [name for name in self.names if self.kinds.get(name) != "text"]
+        texts = [1.0 for name in self.names if self.kinds.get(name) == "text"]
+        asked = Asked((*bound_parts(), ABSENT) * len(numbered), (*texts, *(0.0 for _ in self.open)))
 
         def added(earlier: list[Released]) -> Sums:
-            whole = self.after(earlier)
-            totals: list[Any] = []
-            occurring = []
-            for name, cells in self.cells.items():
-                if whole.kinds[name] == "number":
-                    values = numbers(cells, self.missing)
-                    absent = ABSENT.total(*self.unit.entries(np.where(np.isnan(values), 0, -1)))
-                    totals += [*bound_totals(values, self.unit), absent]
-                else:
-                    occurring.append(Occurring.of(keys_of(cells, self.markers), self.unit))
-            return Sums(parts * (len(totals) // len(parts)), tuple(totals), tuple(occurring))
+            kinds = self.after(earlier).kinds
+            return self.rows.add_up(
+                partial(_fact_sums, [(name, kinds[name]) for name in self.names], self.missing, self.markers)
+            )
 
         return [(asked, share, added)]
 
@@ -162,7 +149,7 @@ class Columns:
         columns: list[Column] = []
         left_out: list[str] = []
         goal = target if isinstance(target, Target) else None
-        for name in self.cells:
+        for name in self.names:
             if whole.kinds[name] == "number":
                 (coarse, one), (fine, other), (absent, rough) = (next(counts) for _ in range(3))
                 bounds = bounds_from(coarse, fine, (one, other))
@@ -193,8 +180,46 @@ class Columns:
         )  # fmt: skip
 
 
+def _kind_sums(names: Sequence[str], markers: frozenset[str], rows: Mapping[str, Any], unit: Unit) -> Sums:
+    """How many cells of each column are numbers, and how many are other text."""
+    parts = tuple(Part(2) for _ in names)
+    codes = [_cell_kinds(rows[name], markers) for name in names]
+    return Sums(parts, tuple(parts[0].total(*unit.entries(one)) for one in codes))
+
+
+def _cell_kinds(cells: Any, markers: frozenset[str]) -> NDArray[np.intp]:
+    """0 for a number, 1 for other text, -1 for nothing."""
+    known: dict[str, int] = {}
+    keys = keys_of(cells, markers)
+    for key in keys:
+        if key not in known:
+            known[key] = -1 if not key else int(math.isnan(number(key)))
+    return np.fromiter((known[key] for key in keys), np.intp, len(keys))
+
+
+def _fact_sums(
+    kinds: Sequence[tuple[str, str]],
+    missing: tuple[str, ...],
+    markers: frozenset[str],
+    rows: Mapping[str, Any],
+    unit: Unit,
+) -> Sums:
+    """Magnitudes and missing cells of numbers, and the values that occur in other columns."""
+    parts, totals, occurring = (*bound_parts(), ABSENT), [], []
+    for name, kind in kinds:
+        if kind == "number":
+            values = numbers(rows[name], missing)
+            absent = ABSENT.total(*unit.entries(np.where(np.isnan(values), 0, -1)))
+            totals += [*bound_totals(values, unit), absent]
+        else:
+            occurring.append(Occurring.of(keys_of(rows[name], markers), unit))
+    return Sums(parts * (len(totals) // len(parts)), tuple(totals), tuple(occurring))
+
+
 def names_of(table: Any) -> list[str]:
     """The names of a table's columns."""
+    if isinstance(table, Selected):
+        return list(table.names)
     present = getattr(table, "column_names", None)
     if present is None:
         present = getattr(table, "columns", None)
@@ -204,6 +229,12 @@ def names_of(table: Any) -> list[str]:
     names = list(present)
     check(all(isinstance(name, str) for name in names), "Expected the names of all columns to be text.")
     return names
+
+
+def _named(table: Any, groups: Any) -> list[str]:
+    """The columns to look at: of a scan, all but the one that says whose row it is."""
+    person = name_in(table.scan, groups, "groups") if isinstance(table, Selected) and groups is not None else None
+    return [name for name in names_of(table) if name != person]
 
 
 def private_schema(
@@ -229,14 +260,15 @@ def private_schema(
     that the table gives them count as public. Columns in which nothing stands out are in ``left_out``.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    listed = names_of(table) if columns is None else list(columns)
+    table = selected(table)
+    listed = _named(table, groups) if columns is None else list(columns)
     if isinstance(target, Target):
         listed = [name for name in listed if name != target.name]
     elif target is not None:
         check(target in names_of(table), f"The table has no column {target!r} to predict.")
         listed = listed if target in listed else [*listed, target]
-    looked = Columns.of(table, lambda rows: Unit.of(rows, groups, rows_per_person), kinds, missing, listed)
+    looked = Columns.of(table, groups, rows_per_person, kinds, missing, listed)
     first = looked.kinds_stages(KINDS_SHARE)
     stages = [*first, *looked.facts_stages(1.0 - KINDS_SHARE * len(first))]
-    found = answer(request, looked.unit, "schema", stages, assumptions=(PUBLIC,))
+    found = answer(request, looked.rows.unit, "schema", stages, assumptions=(PUBLIC,))
     return looked.schema(looked.found(found.stages, target), found.guarantee, target)

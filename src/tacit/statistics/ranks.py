@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from scipy.optimize import isotonic_regression
 from tacit.checks import check, check_count
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
-from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes
-from tacit.statistics.parts import Asked, Part, Released, Sums, summing
+from tacit.statistics.asked_rows import Bounds, parted_rows
+from tacit.statistics.exact_sums import Asked, Part, Released, Sums, summing
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import Statistic, quantile_of, shaped
 from tacit.statistics.unit import Unit
@@ -92,6 +93,15 @@ def _inverse(rising: Array, edges: Array, height: float) -> float:
     return float(edges[last] + share * (edges[first] - edges[last]))
 
 
+def _rising(parts: tuple[Part, ...], limits: Bounds, rows: Mapping[str, Any], unit: Unit) -> Sums:
+    """Counts of cells, of all rows or of each group's."""
+    places, codes = limits.cells(rows["data"], parts[0].size), rows.get("by")
+    if codes is None:
+        return Sums(parts, (parts[0].total(*unit.entries(places)),))
+    own = [np.where(codes == group, places, -1) for group in range(len(parts))]
+    return Sums(parts, tuple(parts[0].total(*unit.entries(cell)) for cell in own), parted=True)
+
+
 def quantiles(
     data: Any,
     bounds: Any = None,
@@ -115,26 +125,18 @@ def quantiles(
     finely than a cell. With ``groups`` every person weighs the same. Labels are shares, after the group if any.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    z, limits, values = quantile_of(level), Bounds.of(bounds), column_numbers(data)
+    z, limits = quantile_of(level), Bounds.of(bounds)
     one = isinstance(shares, int | float)
     wanted = [float(share) for share in (shares if isinstance(shares, Sequence | np.ndarray) else [shares])]
     check(wanted and all(0 < share < 1 for share in wanted), "Expected shares between 0 and 1: 0.5 is the median.")
     fine = check_count("cells", cells)
     check(2 <= fine <= MOST_CELLS, f"Expected 2 <= cells={fine} <= {MOST_CELLS}.")
-    edges, unit = limits.edges(fine), Unit.of(len(values), groups, rows_per_person)
-    codes, parted = group_codes(by, categories, len(values))
-    parts = (Part(fine, rising=True),) * max(len(parted), 1)
-
-    def added(_: Any) -> Sums:
-        places = limits.cells(values, fine)
-        if codes is None:
-            return Sums(parts, (parts[0].total(*unit.entries(unit.take(places))),))
-        own = [np.where(codes == group, places, -1) for group in range(len(parted))]
-        return Sums(parts, tuple(parts[0].total(*unit.entries(unit.take(cell))) for cell in own), parted=True)
-
-    asked = Asked(parts, parted=True)
-    found = answer(request, unit, "quantiles", [(asked, 1.0, added)])
-    count = float(unit.count) if request.counted and codes is None else None
+    edges = limits.edges(fine)
+    rows, parted = parted_rows(data, by, categories, groups, rows_per_person)
+    unit, parts = rows.unit, (Part(fine, rising=True),) * max(len(parted), 1)
+    adds = partial(_rising, parts, limits)
+    found = answer(request, unit, "quantiles", [(Asked(parts, parted=True), 1.0, lambda _: rows.add_up(adds))])
+    count = float(unit.count) if request.counted and not parted else None
     curves = [Ranks.of(found.stages[0], place, edges, count) for place in range(len(parts))]
     single = one and not parted
 

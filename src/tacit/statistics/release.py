@@ -23,8 +23,8 @@ from tacit.privacy.events import Gaussian, Rare
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source, add_gaussian, grid
 from tacit.privacy.theorems import TABLE
-from tacit.statistics.parts import Asked, Released, Sums, split
-from tacit.statistics.unit import Unit
+from tacit.statistics.exact_sums import Asked, Released, Sums, split
+from tacit.statistics.unit import Whose
 from tacit.training import Prepared, state, train
 from tacit.types import ADJACENCIES, Adjacency, Budget, Solution
 
@@ -49,7 +49,7 @@ class Request:
     ledger: Ledger | str | None = None
     random_state: Any = None
 
-    def budget(self, unit: Unit) -> Budget:
+    def budget(self, unit: Whose) -> Budget:
         """What may be spent; under add-remove neighbours nothing of it follows from the number of rows."""
         check(self.adjacency in ADJACENCIES, f"Expected adjacency={self.adjacency!r} to be one of {ADJACENCIES}.")
         public = self.adjacency == "replace-one" or self.delta is not None or ledger_of(self.ledger) is not None
@@ -152,7 +152,7 @@ class Answer:
 
 def answer(
     request: Request,
-    unit: Unit,
+    unit: Whose,
     method: str,
     stages: Sequence[tuple[Asked, float, Stage]],
     *,
@@ -166,7 +166,7 @@ def answer(
     plan = calibrate_sums(asked, shares, budget, unit.most, rarely)
     prepared = state(
         plan, unit.count if request.counted else 0, budget, method=method, seeded=source.seeded,
-        assumptions=assumptions, rows_per_person=None if unit.people is None else unit.most, protects=TABLE,
+        assumptions=assumptions, rows_per_person=unit.most if unit.several else None, protects=TABLE,
     )  # fmt: skip
     solution = train(prepared, [stage for _, _, stage in stages], source, spend, ledger=request.ledger)
     released: Any = solution.extras["released"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,12 +19,14 @@ from tacit.estimators.misuse import Watched, watch
 from tacit.ledger import CarriesLedger, Ledger
 from tacit.schema import Number
 from tacit.statistics.aggregates import positive
-from tacit.statistics.asked_rows import Bounds
+from tacit.statistics.asked_rows import Bounds, column_numbers
 from tacit.statistics.bounds import ELSE, bound_parts, bound_totals, bounds_from
-from tacit.statistics.parts import Asked, Part, Released, Sums
+from tacit.statistics.exact_sums import Asked, Part, Released, Sums
+from tacit.statistics.looked import InMemory, Looked, look_through, name_in, selected
 from tacit.statistics.ranks import Ranks
 from tacit.statistics.release import Request, answer
 from tacit.statistics.unit import Unit
+from tacit.streams.scanned import Selected, check_in_memory
 from tacit.training import Prepared
 from tacit.types import Adjacency, Array
 
@@ -33,6 +37,7 @@ SUM, SQUARES, RANKS = Part(1, signed=True), Part(1), Part(CELLS, rising=True)
 UNKNOWN = Bounds(-1.0, 1.0)
 """For a column in which no magnitude stands out: only small numbers and the signs of others are told apart."""
 _LOST = "No magnitude stands out of the noise in the columns {lost}, which are clipped to -1 and 1. " + ELSE
+NOT_FINITE = "X has NaN or infinite cells. Leave those rows out or fill them in with a public number."
 NORMAL_QUARTILES = 1.349
 """How far apart the outer quartiles of a normal distribution are, in standard deviations."""
 
@@ -66,35 +71,24 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         check(
             self.scale in ("deviation", "quartiles"), f"Expected scale={self.scale!r} to be 'deviation' or 'quartiles'."
         )
-        matrix = self._validated(X, reset=True)
+        looked = self._looked(X, groups)
         request = Request(
             epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, ledger=self.ledger,
             random_state=self.random_state,
         )  # fmt: skip
-        unit = Unit.of(len(matrix), groups, None if groups is None else self.rows_per_person)
-        columns = matrix.shape[1]
+        unit, columns = looked.unit, self.n_features_in_
         declared = None if self.bounds is None else _listed(self.bounds, columns)
         parts = (SUM, SQUARES) if self.scale == "deviation" else (RANKS,)
         rows = () if request.counted else (Part(1),)
 
-        def magnitudes(_: list[Released]) -> Sums:
-            taken = unit.take(matrix)
-            totals = [total for place in range(columns) for total in bound_totals(taken[:, place], unit)]
-            return Sums(bound_parts() * columns, tuple(totals))
-
         def limits(earlier: list[Released]) -> list[Bounds]:
             return declared if declared is not None else _found(earlier[0], columns)
 
+        def magnitudes(_: list[Released]) -> Sums:
+            return looked.add_up(partial(_magnitudes, columns))
+
         def added(earlier: list[Released]) -> Sums:
-            taken, totals = unit.take(matrix), [part.total(*unit.entries()) for part in rows]
-            for place, one in enumerate(limits(earlier)):
-                values = taken[:, place]
-                if self.scale == "deviation":
-                    scaled = one.scaled(values)
-                    totals += [SUM.total(*unit.entries(None, scaled)), SQUARES.total(*unit.entries(None, scaled**2))]
-                else:
-                    totals.append(RANKS.total(*unit.entries(one.cells(values, CELLS))))
-            return Sums((*rows, *parts * columns), tuple(totals))
+            return looked.add_up(partial(_scaled_sums, rows, parts, limits(earlier)))
 
         first = [(Asked(bound_parts() * columns), BOUNDS_SHARE, magnitudes)] if declared is None else []
         last = (Asked((*rows, *parts * columns)), 1.0 - BOUNDS_SHARE * len(first), added)
@@ -107,6 +101,19 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         read = _deviations if self.scale == "deviation" else _quartiles
         self.center_, self.scale_ = read(found.stages[-1], len(rows), limits(found.stages), count)
         return self
+
+    def _looked(self, X: Any, groups: Any) -> Looked:
+        """The columns by their places; of a scan, all but the one that names people."""
+        most, table = None if groups is None else self.rows_per_person, selected(X)
+        if not isinstance(table, Selected):
+            matrix = self._validated(X, reset=True)
+            unit = Unit.of(len(matrix), groups, most)
+            return InMemory({str(place): column for place, column in enumerate(unit.take(matrix).T)}, unit)
+        person = None if groups is None else name_in(table.scan, groups, "groups")
+        names = tuple(name for name in table.names if name != person)
+        looked = look_through(table.scan, tuple((str(n), name, _finite) for n, name in enumerate(names)), person, most)
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        return looked
 
     def _spend(self, prepared: Prepared) -> None:
         self.guarantee_ = prepared.guarantee
@@ -130,14 +137,41 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         return names if names is not None else np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
 
     def _validated(self, X: Any, reset: bool) -> Array:
+        check_in_memory(X, "A scaler is fitted to a scan, and scales tables in memory: give them one after the other.")
         check(not thin(X), "Expected a dense X; a scaler would fill a sparse one.")
         matrix = canonical(X)
         validate_data(self, X, y="no_validation", reset=reset, skip_check_array=True)
         check(
             bool(np.isfinite(matrix).all()),
-            "X has NaN or infinite cells. Leave those rows out or fill them in with a public number.",
+            NOT_FINITE,
         )
         return np.asarray(check_array(matrix, estimator=self, dtype=np.float64))
+
+
+def _finite(cells: Any) -> Array:
+    values = column_numbers(cells, "X")
+    check(bool(np.isfinite(values).all()), NOT_FINITE)
+    return values
+
+
+def _magnitudes(columns: int, rows: Mapping[str, Array], unit: Unit) -> Sums:
+    totals = [total for place in range(columns) for total in bound_totals(rows[str(place)], unit)]
+    return Sums(bound_parts() * columns, tuple(totals))
+
+
+def _scaled_sums(
+    count: tuple[Part, ...], parts: tuple[Part, ...], limits: list[Bounds], rows: Mapping[str, Array], unit: Unit
+) -> Sums:
+    """How many rows there are, where that is asked for, and then each column's sum and squares, or ranks."""
+    totals = [part.total(*unit.entries()) for part in count]
+    for place, one in enumerate(limits):
+        values = rows[str(place)]
+        if RANKS in parts:
+            totals.append(RANKS.total(*unit.entries(one.cells(values, CELLS))))
+        else:
+            scaled = one.scaled(values)
+            totals += [SUM.total(*unit.entries(None, scaled)), SQUARES.total(*unit.entries(None, scaled**2))]
+    return Sums((*count, *parts * len(limits)), tuple(totals))
 
 
 def _listed(bounds: Any, columns: int) -> list[Bounds]:

@@ -35,34 +35,66 @@ class Entries(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Unit:
-    """The rows of a table; ``people`` None: each row is somebody's only one."""
+class Whose:
+    """Public: how many rows there are, and where a person may have several, how many people and rows of one."""
 
     length: int
+    persons: int | None = None
+    most: int = 1
+
+    @staticmethod
+    def check_declared(groups: Any, rows_per_person: Any) -> None:
+        """Refuse a number of rows a person where nobody says whose they are."""
+        check(
+            groups is not None or rows_per_person is None,
+            "rows_per_person goes with groups, which names the person of each row.",
+        )
+
+    @staticmethod
+    def checked(length: int, persons: int | None = None, most: int | None = None) -> Whose:
+        """Of a table whose sums are exact."""
+        check(length >= 1, "Expected a table with at least one row.")
+        check(length <= MOST_ROWS, f"Expected at most {MOST_ROWS:,} rows.")
+        if persons is None or most is None:
+            return Whose(length)
+        check(most < UNIT, f"Expected rows_per_person below {UNIT:,}.")
+        check(persons <= MOST_PEOPLE, f"Expected at most {MOST_PEOPLE:,} people.")
+        return Whose(length, persons, most)
+
+    @property
+    def count(self) -> int:
+        """Rows, or people."""
+        return self.length if self.persons is None else self.persons
+
+    @property
+    def several(self) -> bool:
+        """Whether a person may have several rows."""
+        return self.persons is not None
+
+    def slack(self, parted: bool) -> float:
+        """How much rounding can move a sum of numbers in [-1, 1] in all, rows or people being so many.
+
+        Half a part of a step each and, where people's rows are parted into places, a step of the weight.
+        """
+        return self.count * (0.5 / FINER + (1.0 if parted and self.several else 0.0)) / UNIT
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unit(Whose):
+    """The rows of a table, with the people that they are of; ``people`` None: each row is somebody's only one."""
+
     people: People | None = None
 
     @classmethod
     def of(cls, length: int, groups: Any = None, rows_per_person: Any = None) -> Unit:
         """The unit of a table with so many rows."""
-        check(length >= 1, "Expected a table with at least one row.")
-        check(length <= MOST_ROWS, f"Expected at most {MOST_ROWS:,} rows.")
+        Whose.checked(length)
+        cls.check_declared(groups, rows_per_person)
         if groups is None:
-            check(rows_per_person is None, "rows_per_person goes with groups, which names the person of each row.")
             return cls(length)
         people = people_of(groups, length, rows_per_person)
-        check(people.most < UNIT, f"Expected rows_per_person below {UNIT:,}.")
-        check(people.count <= MOST_PEOPLE, f"Expected at most {MOST_PEOPLE:,} people.")
-        return cls(length, people)
-
-    @property
-    def count(self) -> int:
-        """Rows, or people."""
-        return self.length if self.people is None else self.people.count
-
-    @property
-    def most(self) -> int:
-        """Rows that one person can have."""
-        return 1 if self.people is None else self.people.most
+        Whose.checked(length, people.count, people.most)
+        return cls(length, people.count, people.most, people)
 
     def take(self, values: Any) -> Any:
         """The entries of the rows that count, person after person."""
@@ -93,10 +125,3 @@ class Unit:
         """Of rows that count: each weighs UNIT, however many its person has."""
         rows = self.length if self.people is None else len(self.people.rows)
         return Entries(np.full(rows, UNIT, dtype=np.int64), codes, values)
-
-    def slack(self, parted: bool) -> float:
-        """How much rounding can move a sum of numbers in [-1, 1] in all, rows or people being so many.
-
-        Half a part of a step each and, where people's rows are parted into places, a step of the weight.
-        """
-        return self.count * (0.5 / FINER + (1.0 if parted and self.people is not None else 0.0)) / UNIT

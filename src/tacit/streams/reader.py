@@ -17,13 +17,14 @@ from tacit.data import cells, tables
 from tacit.data.people import people_of
 from tacit.data.shares import Shares
 from tacit.data.tables import Table
+from tacit.data.texts import Texts
 from tacit.schema import Schema
 from tacit.streams.pieces import Piece
 from tacit.types import Array
 
 UNSORTED = (
     "{key}: the rows of a person must follow one another. Sort the table by the column {person!r}, and give its files "
-    "in that order."
+    "in that order; whole numbers by their value, everything else as text."
 )
 
 
@@ -70,9 +71,10 @@ class Chunk:
 class Reader:
     """From tables to chunks.
 
-    ``encode`` gives rows of ``features`` numbers, ``answer`` targets of ``outputs`` numbers, ``names`` are the columns
-    that both read. ``person`` names the column of whose row it is, ``weight`` that of how much it counts, up to
-    ``weight_bound``; ``factor`` gives a further weight for each row from its targets.
+    ``encode`` gives rows of ``features`` numbers, or whatever else can be sliced and has a method ``plus``. ``answer``
+    gives targets of ``outputs`` numbers, ``names`` are the columns that both read. ``person`` names the column of whose
+    row it is, ``weight`` that of how much it counts, up to ``weight_bound``; ``factor`` gives a further weight for each
+    row from its targets.
     """
 
     encode: Callable[[Table], Any]
@@ -154,9 +156,11 @@ class Reader:
     def _names(self, piece: Piece, table: Table) -> NDArray[Any]:
         assert self.person is not None  # for the type checker
         check(self.person in table, f"{piece.key}: there is no column {self.person!r}.")
-        column = cells.exact(table[self.person])
+        found = table[self.person]
+        untyped = isinstance(found, Texts)  # of a CSV file: what are numbers elsewhere is text here
+        column = found if untyped else cells.exact(found)
         texts = column.dtype.kind not in "biu"
-        names = np.array([cells.text_of(cell) for cell in column.tolist()]) if texts else column
+        names = np.array([_ordered(cell, untyped) for cell in column.tolist()]) if texts else column
         check(not texts or bool((names != "").all()), f"{piece.key}: column {self.person!r} names nobody in some rows.")
         check(bool((names[:-1] <= names[1:]).all()), self._unsorted(piece))
         return names
@@ -192,7 +196,14 @@ class _Read:
         assert more.people is not None
         weights = None if self.weights is None or more.weights is None else np.append(self.weights, more.weights)
         people = np.concatenate([self.people, more.people])
-        return _Read(np.vstack([self.rows, more.rows]), np.vstack([self.targets, more.targets]), people, weights)
+        both = self.rows.plus(more.rows) if hasattr(self.rows, "plus") else np.vstack([self.rows, more.rows])
+        return _Read(both, np.vstack([self.targets, more.targets]), people, weights)
+
+
+def _ordered(cell: Any, numerals: bool) -> str:
+    """A person's name, in the order of texts; ``numerals``: whole numbers among them are in the order of numbers."""
+    text = cells.text_of(cell)
+    return f"{text:0>20} {text}" if numerals and text.isdecimal() and text.isascii() else text
 
 
 def _weights(weights: Array, bound: float) -> Array:

@@ -41,6 +41,25 @@ class Scan:
         """The columns."""
         return self.source.names
 
+    def __getitem__(self, names: str | Sequence[str]) -> Selected:
+        """One column, or several: what statistics, and ``fit``, take in the place of arrays."""
+        listed = (names,) if isinstance(names, str) else tuple(names)
+        absent = sorted(set(listed) - set(self.names))
+        check(listed and not absent, f"The table has no columns {absent}." if absent else "Name at least one column.")
+        check(len(set(listed)) == len(listed), "Expected every column only once.")
+        return Selected(self, listed)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Columns of a scan; nothing of them is read before somebody adds up."""
+
+    scan: Scan
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return self.scan.rows
+
 
 def scan(
     thing: Any,
@@ -64,7 +83,12 @@ def scan(
 def is_stream(X: Any) -> bool:
     """Whether a fit should read this again and again rather than take it as rows in memory."""
     on_disk = isinstance(X, np.memmap) and X.nbytes > LARGE
-    return on_disk or isinstance(X, Scan) or is_source(X)
+    return on_disk or isinstance(X, Scan | Selected) or is_source(X)
+
+
+def check_in_memory(X: Any, sentence: str) -> None:
+    """Refuse what is not in memory, with a sentence that says what to do; an array on disk is as one in memory."""
+    check(isinstance(X, np.ndarray) or not is_stream(X), sentence)
 
 
 @dataclass(frozen=True, eq=False)

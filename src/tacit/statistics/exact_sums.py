@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular, toeplitz
@@ -98,11 +98,23 @@ class Occurring:
 
     @classmethod
     def of(cls, keys: Sequence[str], unit: Unit, weight: float = 1.0) -> Occurring:
-        """Each row's weight under its own key; an empty key says that a cell is missing, and counts for nothing."""
-        places = {key: place for place, key in enumerate(dict.fromkeys(key for key in keys if key))}
+        """Each row's weight under its own key; an empty key says that a cell is missing, and counts for nothing.
+
+        Keys are in order: how a person's weight is rounded among several then depends on those alone, and not on which
+        ones other people have first.
+        """
+        places = {key: place for place, key in enumerate(sorted({key for key in keys if key}))}
         codes = np.fromiter((places.get(key, -1) for key in keys), np.intp, len(keys))
         counts = Part(max(len(places), 1)).total(*unit.entries(codes))
         return cls(tuple(places), counts[: len(places)], weight)
+
+    def plus(self, other: Occurring) -> Occurring:
+        """The counts of both, of rows of different people."""
+        counts = dict(zip(self.keys, self.counts.tolist(), strict=True))
+        for key, count in zip(other.keys, other.counts.tolist(), strict=True):
+            counts[key] = counts.get(key, 0.0) + count
+        keys = tuple(sorted(counts))
+        return Occurring(keys, np.array([counts[key] for key in keys]), self.weight)
 
 
 def weights_near(wanted: float) -> float:
@@ -148,6 +160,12 @@ class Sums:
     totals: tuple[Array, ...]
     occurring: tuple[Occurring, ...] = ()
     parted: bool = False
+
+    def plus(self, other: Sums) -> Sums:
+        """The sums over rows of different people, exact as both are."""
+        totals = tuple(one + more for one, more in zip(self.totals, other.totals, strict=True))
+        occurring = tuple(one.plus(more) for one, more in zip(self.occurring, other.occurring, strict=True))
+        return replace(self, totals=totals, occurring=occurring)
 
     @property
     def asked(self) -> Asked:
