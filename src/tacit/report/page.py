@@ -69,7 +69,7 @@ def write_report(
             accounts=accounts or {},
         )
     )
-    Path(path).write_text(page, encoding="utf-8")
+    write_whole(path, page)
 
 
 def write_model_report(path: str | Path, model: Any, title: str) -> None:

@@ -53,7 +53,7 @@ class SchemaRows:
 
     def __call__(self, table: Table) -> Array:
         """The rows."""
-        rows = self.schema.encode(table, self.clip)
+        rows = self.schema.encode(table, self.clip, batch=True)
         return np.hstack([rows, np.zeros((len(rows), self.padding))]) if self.padding else rows
 
 

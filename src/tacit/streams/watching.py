@@ -9,6 +9,7 @@ from contextvars import ContextVar
 Watcher = Callable[[int, int, int], None]
 """Told the number of the pass, the rows that are done, and all rows."""
 _WATCHER: ContextVar[tuple[Watcher, list[int]] | None] = ContextVar("watcher", default=None)
+_BATCHES: ContextVar[Callable[[int], None] | None] = ContextVar("batches", default=None)
 
 
 @contextmanager
@@ -23,19 +24,38 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def watch_pass(rows: int) -> Iterator[Callable[[int], None]]:
-    """One pass over so many rows; call what is given with the number of rows that were done since."""
+    """One pass over so many rows; call what is given with the rows of a piece when it is done.
+
+    In between, the batches of a piece that is read in this thread are told as they are done.
+    """
     found = _WATCHER.get()
     if found is None:
         yield lambda more: None
         return
     watcher, passes = found
     passes[0] += 1
-    number, done = passes[0], 0
+    number, done, begun = passes[0], 0, 0
 
     def report(more: int) -> None:
-        nonlocal done
-        done += more
+        nonlocal done, begun
+        done, begun = done + more, 0
         watcher(number, done, rows)
 
+    def batch(more: int) -> None:
+        nonlocal begun
+        begun += more
+        watcher(number, min(done + begun, rows), rows)
+
     watcher(number, 0, rows)
-    yield report
+    token = _BATCHES.set(batch)
+    try:
+        yield report
+    finally:
+        _BATCHES.reset(token)
+
+
+def batch_done(rows: int) -> None:
+    """Say that a batch of a piece was read, and what was to be done with it is."""
+    tell = _BATCHES.get()
+    if tell is not None:
+        tell(rows)
