@@ -55,17 +55,20 @@ class ParquetSink:
         from pyarrow import parquet
 
         arrays = {name: _arrow(column) for name, column in columns.items()}
-        if self._writer is None:
-            types = pyarrow.schema([(name, array.type) for name, array in arrays.items()])
-            self._writer = parquet.ParquetWriter(self._file, types)
-        wrong = None
-        for entry in self._writer.schema:
-            try:
-                arrays[entry.name] = arrays[entry.name].cast(entry.type)
-            except pyarrow.ArrowException:
-                wrong = entry.name
-        check(wrong is None, f"The cells of column {wrong!r} change their type within the table. Write CSV instead.")
-        self._writer.write_table(pyarrow.table(arrays, schema=self._writer.schema))
+        try:
+            if self._writer is None:
+                types = pyarrow.schema([(name, array.type) for name, array in arrays.items()])
+                self._writer = parquet.ParquetWriter(self._file, types)
+            types = self._writer.schema
+            cells = [arrays[entry.name].cast(entry.type) for entry in types]
+            self._writer.write_table(pyarrow.table(cells, schema=types))
+            return
+        except pyarrow.ArrowException:
+            pass
+        raise ValueError(
+            f"One of the columns {', '.join(columns)} changes its type within the table, or has one that Parquet does not. "
+            "Write CSV instead."
+        )
 
     def close(self) -> None:
         """Write the end of the file."""
