@@ -66,8 +66,8 @@ class ParquetSink:
         except pyarrow.ArrowException:
             pass
         raise ValueError(
-            f"One of the columns {', '.join(columns)} changes its type within the table, or has one that Parquet does not. "
-            "Write CSV instead."
+            f"One of the columns {', '.join(columns)} changes its type within the table, or has one that Parquet does "
+            "not. Write CSV instead."
         )
 
     def close(self) -> None:
