@@ -38,7 +38,7 @@ from tacit.streams.pieces import Piece
 from tacit.streams.reader import Chunk, Reader
 from tacit.types import Array
 
-MOST_RANKED = 2**24
+MOST_RANKED = 2**23
 """Rows of which an area under the curve is told: all their scores are in memory at once."""
 
 
@@ -67,7 +67,7 @@ class LabelAnswers:
         scores, chances = needed(self.rows.model, set(self.wanted))
         return JudgedLabels(
             weights, 0, truth.astype(np.intp), said[:, 0].astype(np.intp), len(self.rows.model.classes_),
-            said[:, 1] if scores else None, said[:, 1 + scores :] if chances else None,
+            said[:, 1].copy() if scores else None, said[:, 1 + scores :] if chances else None,
         )  # fmt: skip
 
 
