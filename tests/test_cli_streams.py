@@ -148,16 +148,18 @@ def test_scores_of_several_files_are_those_of_one(folder, capsys, options):
 
 
 def test_lines_say_how_far_a_pass_is_where_they_are_asked_for(folder, capsys, monkeypatch):
+    monkeypatch.setattr(inputs, "SMALL", 0)
     assert run(capsys, f"fit parquet {ONE_PASS} one.json")[2].count("\n") == 1  # of the seed
     monkeypatch.setattr(console, "LONG", 0.0)
-    _, _, err = run(capsys, f"fit parquet {ONE_PASS} one.json --progress")
-    lines = [line for line in err.splitlines() if line.startswith("Pass 1:")]
-    assert lines[0] == "Pass 1: 0 of 600 rows"
-    done = [int(line.split()[2]) for line in lines]
-    assert done == sorted(done)
-    assert {64, 100, 250, 251, 600} <= set(done)  # within a piece, and at its end
-    assert "a second" in lines[-1]
-    assert lines[-1].endswith("0:00:00 left in this pass")
+    for place, within in (("one.parquet", {0, 64, 128, 600}), ("parquet", {0, 600})):
+        _, _, err = run(capsys, f"fit {place} {ONE_PASS} one.json --progress")
+        lines = [line for line in err.splitlines() if line.startswith("Pass 1:")]
+        assert lines[0] == "Pass 1: 0 of 600 rows"
+        done = [int(line.split()[2]) for line in lines]
+        assert done == sorted(done)
+        assert within <= set(done)
+        assert "a second" in lines[-1]
+        assert lines[-1].endswith("0:00:00 left in this pass")
     assert run(capsys, f"fit parquet {ONE_PASS} one.json --progress off")[2].count("\n") == 1
     _, _, err = run(capsys, "predict one.json parquet --out said.csv --progress on")
     assert "Pass 1: 600 of 600 rows" in err

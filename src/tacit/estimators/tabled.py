@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tacit.checks import check
-from tacit.data.curator import CuratorNote
 from tacit.data.tables import Table
 from tacit.schema import Schema
 from tacit.streams.reader import NumberRows, SchemaRows
@@ -56,14 +53,6 @@ class ModelRows:
         """The rows of a batch, as the model takes them."""
         picked = {name: table[name] for name in self.names}
         return picked if self.encode is None else self.encode(picked)
-
-
-@contextmanager
-def of_a_batch() -> Iterator[None]:
-    """No notes to the curator in this block: they are about whole tables."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CuratorNote)
-        yield
 
 
 def _nameless(model: Any) -> Any:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check, check_count
+from tacit.data.curator import of_a_batch
 from tacit.data.tables import Table
 from tacit.estimators.streaming import Asked, engine_of
-from tacit.estimators.tabled import ModelRows, of_a_batch
+from tacit.estimators.tabled import ModelRows
 from tacit.evaluation.answers_alone import Answers
 from tacit.evaluation.judged import (
     NO_PEOPLE,

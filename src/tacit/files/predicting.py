@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tacit.checks import check
-from tacit.estimators.tabled import ModelRows, of_a_batch
+from tacit.data.curator import of_a_batch
+from tacit.estimators.tabled import ModelRows
 from tacit.files.sinks import table_sink
 from tacit.streams.scanned import Scan, scan
 from tacit.streams.watching import watch_pass

@@ -167,11 +167,8 @@ class Schema:
         """Largest norm that an encoded row can have before it is clipped or scaled."""
         return math.sqrt(len(self.columns) + len(self.pairs)) * (1 + (self.width + 9) * 2.0**-52)
 
-    def encode(self, table: Any, clip: float = 1.0, *, batch: bool = False) -> Array:
-        """Rows of norm at most ``clip`` from a pandas, polars or pyarrow table, or a mapping of sequences.
-
-        ``batch``: the table is a part of one, of which there is nothing to tell the curator.
-        """
+    def encode(self, table: Any, clip: float = 1.0) -> Array:
+        """Rows of norm at most ``clip`` from a pandas, polars or pyarrow table, or a mapping of sequences."""
         check_positive("clip", clip)
         cells = dict(zip(self.names, columns_of(table, self.names), strict=True))
         width, scale = self.width, clip / self.radius
@@ -181,8 +178,7 @@ class Schema:
             block = rows[start : start + step]
             self._write({name: column[start : start + step] for name, column in cells.items()}, block)
             block *= scale if self.boxed else row_scales(block, clip)[:, None]
-        if not batch:
-            self._note_unmatched(rows)
+        self._note_unmatched(rows)
         return rows
 
     def _note_unmatched(self, rows: Array) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
+from threading import Lock
 
 Watcher = Callable[[int, int, int], None]
 """Told the number of the pass, the rows that are done, and all rows."""
@@ -26,7 +28,8 @@ def watched(watcher: Watcher) -> Iterator[None]:
 def watch_pass(rows: int) -> Iterator[Callable[[int], None]]:
     """One pass over so many rows; call what is given with the rows of a piece when it is done.
 
-    In between, the batches of a piece that is read in this thread are told as they are done.
+    Batches are told too, as far as pieces are read in this context (:func:`contextvars.copy_context` takes it into a
+    thread): whichever of the two is farther is how far the pass is.
     """
     found = _WATCHER.get()
     if found is None:
@@ -34,22 +37,18 @@ def watch_pass(rows: int) -> Iterator[Callable[[int], None]]:
         return
     watcher, passes = found
     passes[0] += 1
-    number, done, begun = passes[0], 0, 0
+    number, lock, done = passes[0], Lock(), {"pieces": 0, "batches": 0}
 
-    def report(more: int) -> None:
-        nonlocal done, begun
-        done, begun = done + more, 0
-        watcher(number, done, rows)
-
-    def batch(more: int) -> None:
-        nonlocal begun
-        begun += more
-        watcher(number, min(done + begun, rows), rows)
+    def report(what: str, more: int) -> None:
+        with lock:
+            done[what] += more
+            farther = min(max(done.values()), rows)
+        watcher(number, farther, rows)
 
     watcher(number, 0, rows)
-    token = _BATCHES.set(batch)
+    token = _BATCHES.set(partial(report, "batches"))
     try:
-        yield report
+        yield partial(report, "pieces")
     finally:
         _BATCHES.reset(token)
 
