@@ -199,7 +199,7 @@ def test_on_a_terminal_progress_is_drawn_and_results_stay_apart(
             say("[halfway]", 0.5)
             print("a result")
     assert "Training on 200 records" in screen.getvalue()
-    assert "Predicting 200 records" in screen.getvalue()
+    assert "of 200 rows" in screen.getvalue()
     assert "[halfway]" in screen.getvalue()  # what is said is no markup
     out = capsys.readouterr().out
     assert out.startswith("(1, 0.000354)-differential privacy")
@@ -431,7 +431,7 @@ def test_predictions_keep_a_column_to_join_by(folder: Path, capsys: pytest.Captu
     assert [row[1] for row in rows[1:]] == list(table["job"])
     code, out, err = run(capsys, "predict model.json data.csv --keep wage")
     assert (code, out) == (2, "")
-    assert "lacks the columns ['wage'] of --keep" in err
+    assert "lacks the columns ['wage'] that are to be kept" in err
 
 
 def test_a_kept_column_of_parquet_is_not_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tacit.evaluation import evaluate as evaluate
     from tacit.files import load as load
     from tacit.files import save as save
+    from tacit.files.predicting import predict_to as predict_to
     from tacit.ledger import Ledger as Ledger
     from tacit.nn import CNNClassifier as CNNClassifier
     from tacit.nn import MLPClassifier as MLPClassifier
@@ -57,6 +58,7 @@ _PLACES = {
     "Statement": "tacit.privacy.desk",
     "evaluate": "tacit.evaluation",
     "load": "tacit.files",
+    "predict_to": "tacit.files.predicting",
     "private_schema": "tacit.statistics",
     "save": "tacit.files",
     "scan": "tacit.streams.scanned",

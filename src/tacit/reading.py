@@ -6,13 +6,14 @@ lists and mappings.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Never
+from typing import Any, BinaryIO, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ DEPTH = 16
 """Lists and mappings that may lie within each other; what Tacit writes has nine at most."""
 LISTS = 10**6
 """Lists and mappings in one file: an empty one takes two bytes to write and thirty times that in memory."""
+_BUFFER = 2**20
 WHOLE = 2**64
 """Whole numbers are smaller than this."""
 
@@ -133,11 +135,37 @@ def labels(values: Any) -> NDArray[Any]:
 
 def write_whole(path: str | Path, data: str | bytes) -> None:
     """Write a file in one move: whoever looks sees the old file or the new one, never a part of it."""
+    with opened_whole(path) as file:
+        file.write(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+@contextmanager
+def opened_whole(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write, which appears under its name once the block has ended well; otherwise nothing is left of it.
+
+    Edges: a process that is killed leaves a hidden file that ends in .part beside it. A full disk is an OSError that
+    names the file that was meant.
+    """
     target = Path(path)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with partial.open("xb") as file:
-            file.write(data.encode("utf-8") if isinstance(data, str) else data)
+        with io.BufferedWriter(_Output(partial, target), _BUFFER) as file:
+            yield file
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+class _Output(io.FileIO):
+    """A file whose errors name the one that it will be."""
+
+    def __init__(self, partial: Path, target: Path) -> None:
+        super().__init__(partial, "x")
+        self._target = str(target)
+
+    def write(self, data: Any) -> int:
+        """As of any file."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._target) from None

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
 from tacit.checks import check
+from tacit.streams.watching import watched
 
+SHORT, LONG = 0.1, 5.0
+"""Seconds between two words about a pass: on a terminal, and in lines."""
 _WIDE = 10_000
 """Columns of what is no terminal: tables are not wrapped there, so that every row is a line."""
 
@@ -25,7 +31,10 @@ class Say(Protocol):
 
 def add_progress_option(parser: argparse.ArgumentParser) -> None:
     """The option ``--progress``."""
-    parser.add_argument("--progress", action="store_true", help="say what is under way even when not on a terminal")
+    parser.add_argument(
+        "--progress", nargs="?", const="on", default="auto", choices=("auto", "on", "off"),
+        help="what is under way: a bar on a terminal and lines elsewhere; auto: lines only where a pass takes long",
+    )  # fmt: skip
 
 
 def epsilon_or_rest(text: str) -> float | str:
@@ -34,11 +43,24 @@ def epsilon_or_rest(text: str) -> float | str:
 
 
 @contextmanager
-def progress(asked: bool = False) -> Iterator[Say]:
-    """Says what is under way, on stderr: with a bar on a terminal, in lines where asked for, otherwise not at all."""
-    if not sys.stderr.isatty():
-        yield _line if asked else _nothing
-        return
+def progress(shown: str = "auto") -> Iterator[Say]:
+    """Says on stderr what is under way, and how far passes over streamed records are.
+
+    With a bar on a terminal. Elsewhere in lines: ``on``, all; ``auto``, those about passes, once they take long;
+    ``off``, none anywhere.
+    """
+    if shown == "off":
+        yield _nothing
+    elif not sys.stderr.isatty():
+        with watched(Passes(_line, LONG, at_once=shown == "on")):
+            yield _line if shown == "on" else _nothing
+    else:
+        with _bar() as say, watched(Passes(say, SHORT)):
+            yield say
+
+
+@contextmanager
+def _bar() -> Iterator[Say]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -50,6 +72,33 @@ def progress(asked: bool = False) -> Iterator[Say]:
             shown.update(task, description=text, total=None if share is None else 1.0, completed=share or 0.0)
 
         yield say
+
+
+class Passes:
+    """Tells how far a pass over streamed records is, ``every`` so many seconds; ``at_once``: the first time too."""
+
+    def __init__(self, say: Say, every: float, *, at_once: bool = True) -> None:
+        self._say, self._every = say, every
+        self._number, self._began = 0, 0.0
+        self._told = -math.inf if at_once else time.monotonic()
+
+    def __call__(self, number: int, done: int, rows: int) -> None:
+        """The number of the pass, the rows that are done, and all rows."""
+        now = time.monotonic()
+        if number != self._number:
+            self._number, self._began = number, now
+        if now - self._told >= self._every:
+            self._told = now
+            self._say(_sentence(number, done, rows, now - self._began), done / rows if rows else None)
+
+
+def _sentence(number: int, done: int, rows: int, seconds: float) -> str:
+    """How far a pass is, how fast, and how long the rest of it takes at that pace."""
+    text = f"Pass {number}: {done:,} of {rows:,} rows"
+    if not done or seconds <= 0:
+        return text
+    left = timedelta(seconds=round(seconds * (rows - done) / done))
+    return f"{text}, {done / seconds:,.0f} a second, {left} left in this pass"
 
 
 def _line(text: str, share: float | None = None) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
+from typing import Any
 
 from tacit.checks import check
 from tacit.cli.console import add_progress_option, check_place, print_table, progress
+from tacit.cli.inputs import add_table_options, is_small, named, scanned, whole
 from tacit.cli.tasks import whose_rows
-from tacit.data import tables
+from tacit.reading import write_whole
 from tacit.schema import Schema
 from tacit.statistics.describe import describe
 from tacit.statistics.description import HEADER
@@ -25,7 +26,7 @@ _SEEDED = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     add_progress_option(parser)
-    parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
+    add_table_options(parser)
     parser.add_argument("--epsilon", type=float, required=True, help="the privacy budget; smaller is more private")
     parser.add_argument("--out", metavar="TABLE.json", help="write numbers, schema and guarantee here too")
     parser.add_argument(
@@ -63,11 +64,8 @@ def run(options: argparse.Namespace) -> int:
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
     with progress(options.progress) as say:
-        say(f"Reading {options.data}")
-        table = tables.read_table(options.data)
-        check(not options.target or options.target in table, f"The table has no column {options.target!r} to predict.")
-        given = whose_rows(options, table)
-        looked = {name: column for name, column in table.items() if name != options.person}
+        say(f"Reading {named(options)}")
+        looked, given = (_whole if is_small(options) else _scanned)(options, schema)
         say("Counting")
         found = describe(
             looked, epsilon=options.epsilon, schema=schema, missing=options.missing, delta=options.delta,
@@ -79,6 +77,25 @@ def run(options: argparse.Namespace) -> int:
     schema_found = None if found.schema is None else found.schema.to_dict()
     for place, content in ((options.out, found.to_dict()), (options.write_schema, schema_found)):
         if place and content is not None:
-            Path(place).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            write_whole(place, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
             print(f"Wrote {place}.")
     return 0
+
+
+def _whole(options: argparse.Namespace, schema: Schema | None) -> tuple[Any, dict[str, Any]]:
+    """The table without the column of whose rows they are, and that column."""
+    table = whole(options)
+    _check_target(options, table)
+    given = whose_rows(options, table)
+    return {name: column for name, column in table.items() if name != options.person}, given
+
+
+def _scanned(options: argparse.Namespace, schema: Schema | None) -> tuple[Any, dict[str, Any]]:
+    """The table, to be read a batch at a time, and the name of the column of whose rows they are."""
+    found = scanned(options, schema)
+    _check_target(options, found.names)
+    return found, {} if options.person is None else {"groups": options.person}
+
+
+def _check_target(options: argparse.Namespace, names: Any) -> None:
+    check(not options.target or options.target in names, f"The table has no column {options.target!r} to predict.")

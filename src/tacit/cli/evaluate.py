@@ -5,15 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import add_progress_option, check_place, epsilon_or_rest, print_table, progress
-from tacit.cli.predict import rows_of
-from tacit.data import tables
+from tacit.cli.console import (
+    add_progress_option,
+    check_place,
+    epsilon_or_rest,
+    print_table,
+    progress,
+    warn_unreadable,
+)
+from tacit.cli.inputs import add_table_options, is_small, look, named, scanned, whole
+from tacit.data.tables import Table, numbers
+from tacit.estimators.tabled import ModelRows
 from tacit.evaluation import evaluate
+from tacit.reading import write_whole
 from tacit.schema import Schema, Target
 from tacit.types import ADJACENCIES
 
@@ -30,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_progress_option(parser)
     parser.add_argument("model", metavar="MODEL.json")
-    parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
+    add_table_options(parser)
     parser.add_argument(
         "--epsilon", type=epsilon_or_rest, required=True,
         help="what the scores may cost, or 'rest': all that the ledger has left",
@@ -63,23 +71,20 @@ def run(options: argparse.Namespace) -> int:
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
     with progress(options.progress) as say:
-        say(f"Reading {options.data}")
-        beside = [name] if options.person is None else [name, options.person]
-        table, rows = rows_of(options.data, model, schema, beside)
-        absent = [column for column in beside if column not in table]
-        check(not absent, f"The table has no columns {absent}.")
+        say(f"Reading {named(options)}")
+        read = _whole if is_small(options) else _scanned
+        X, y, groups = read(options, model, schema, name)
         say("Predicting")
         found = evaluate(
-            model, rows, _truth(model, schema, name, table), epsilon=options.epsilon, delta=options.delta,
+            model, X, y, epsilon=options.epsilon, delta=options.delta,
             metrics=None if options.metrics is None else [part.strip() for part in options.metrics.split(",")],
-            level=options.level, adjacency=options.adjacency, bounds=options.target_bounds,
-            groups=None if options.person is None else list(table[options.person]),
+            level=options.level, adjacency=options.adjacency, bounds=options.target_bounds, groups=groups,
             rows_per_person=options.rows_per_person, ledger=options.ledger, random_state=options.seed,
         )  # fmt: skip
     print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
     print(f"\nIntervals at level {found.level:g} cover sampling and noise.\n\n{found.guarantee_}")
     if options.out:
-        Path(options.out).write_text(json.dumps(found.to_dict(), indent=2, ensure_ascii=False), encoding="utf-8")
+        write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
         print(f"\nWrote {options.out}.")
     for note in found.guarantee_.notes:
         print(f"NOTE: {note}", file=sys.stderr)
@@ -92,8 +97,29 @@ def _target_name(options: argparse.Namespace, schema: Schema | None) -> str:
     return str(options.target or own)
 
 
-def _truth(model: Any, schema: Schema | None, name: str, table: tables.Table) -> Any:
+def _scanned(options: argparse.Namespace, model: Any, schema: Schema | None, name: str) -> tuple[Any, Any, Any]:
+    """The table, to be read again, and the names of the target and of whose rows they are."""
+    found = scanned(options, schema)
+    look(found)
+    return found, name, options.person
+
+
+def _whole(options: argparse.Namespace, model: Any, schema: Schema | None, name: str) -> tuple[Any, Any, Any]:
+    """Rows, targets, and whose rows they are."""
+    beside = [name] if options.person is None else [name, options.person]
+    wanted = schema.names if schema is not None else vars(model).get("feature_names_in_", ())
+    table = whole(options, [*wanted, *beside])
+    absent = [column for column in beside if column not in table]
+    check(not absent, f"The table has no columns {absent}.")
+    rows = ModelRows.of(model, schema, list(table))
+    if schema is not None:
+        warn_unreadable(schema.check_readable(table))
+    vars(model).pop("feature_names_in_", None)  # they did their work: the rows are in the model's order
+    return rows(table), _truth(model, schema, name, table), table.get(options.person)
+
+
+def _truth(model: Any, schema: Schema | None, name: str, table: Table) -> Any:
     """The target's column: labels as the model knows them, or numbers."""
     if not hasattr(model, "classes_"):
-        return tables.numbers(table, [name])[:, 0]
+        return numbers(table, [name])[:, 0]
     return Target(name, tuple(model.classes_.tolist())).read(table, () if schema is None else schema.missing)

@@ -12,7 +12,8 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import add_progress_option, check_place, epsilon_or_rest, progress, warn_unreadable
+from tacit.cli.console import Say, add_progress_option, check_place, epsilon_or_rest, progress, warn_unreadable
+from tacit.cli.inputs import add_table_options, is_small, look, named, scanned, whole
 from tacit.cli.tasks import (
     PRECONDITIONS,
     TASKS,
@@ -41,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = _NO_SCORE
     add_progress_option(parser)
-    parser.add_argument("data", help="a CSV file with a header, or a .parquet file (pip install 'tacit[parquet]')")
+    add_table_options(parser)
     parser.add_argument(
         "--epsilon",
         type=epsilon_or_rest,
@@ -94,26 +95,11 @@ def run(options: argparse.Namespace) -> int:
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
     with progress(options.progress) as say:
-        say(f"Reading {options.data}")
-        own = extra_columns(options)
-        wanted = None if schema is None else [target.name, *schema.names, *own]
-        table = tables.read_table(options.data, wanted)
-        check(target.name in table, f"The table has no column {target.name!r} to predict.")
-        given = whose_rows(options, table)
-        names = [name for name in table if name not in (target.name, *own)]
-        say("Encoding")
-        targets = target.read(table, () if schema is None else schema.missing)
-        rows: Any
-        if schema is None:
-            rows = tables.numbers(table, names)
-        else:
-            warn_unreadable(schema.check_readable(table))
-            rows = table if options.additive else schema.encode(table, options.clip)
-        say(f"Training on {len(targets):,} records")
-        model.fit(rows, targets, **given)
+        say(f"Reading {named(options)}")
+        names = (_fit_whole if is_small(options) else _fit_scanned)(options, model, schema, target, say)
     if schema is None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
-    files.save(model, options.out, vars(model).get("schema_", schema))  # an additive model's has its curves
+    _save(model, options, vars(model).get("schema_", schema))  # an additive model's has its curves
     if options.report:
         from tacit.report.page import write_model_report
 
@@ -123,6 +109,45 @@ def run(options: argparse.Namespace) -> int:
     for note in model.guarantee_.notes:
         print(f"NOTE: {note}", file=sys.stderr)
     return 0
+
+
+def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, target: Target, say: Say) -> list[str]:
+    """Train on a small file, which is read whole; the columns that predict, where there is no schema."""
+    own = extra_columns(options)
+    table = whole(options, None if schema is None else [target.name, *schema.names, *own])
+    check(target.name in table, f"The table has no column {target.name!r} to predict.")
+    given = whose_rows(options, table)
+    names = [name for name in table if name not in (target.name, *own)]
+    say("Encoding")
+    targets = target.read(table, () if schema is None else schema.missing)
+    rows: Any
+    if schema is None:
+        rows = tables.numbers(table, names)
+    else:
+        warn_unreadable(schema.check_readable(table))
+        rows = table if options.additive else schema.encode(table, options.clip)
+    say(f"Training on {len(targets):,} records")
+    model.fit(rows, targets, **given)
+    return names
+
+
+def _fit_scanned(options: argparse.Namespace, model: Any, schema: Schema | None, target: Target, say: Say) -> list[str]:
+    """Train on a table that is read again for every pass."""
+    found = scanned(options, schema)
+    check(target.name in found.names, f"The table has no column {target.name!r} to predict.")
+    look(found)
+    say(f"Training on {found.rows:,} records")
+    model.fit(found, target.name, groups=options.person, sample_weight=options.weight)
+    return [name for name in found.names if name not in (target.name, *extra_columns(options))]
+
+
+def _save(model: Any, options: argparse.Namespace, schema: Schema | None) -> None:
+    """Write the model. What it cost is spent by now, also where there is no room for it."""
+    try:
+        files.save(model, options.out, schema)
+    except OSError as error:
+        charged = "" if options.ledger is None else " The ledger has been charged for it."
+        raise ValueError(f"{options.out}: {error.strerror or error}. The model is lost.{charged}") from None
 
 
 def _declared(options: argparse.Namespace) -> tuple[Schema | None, Target]:

@@ -12,13 +12,18 @@ from tacit.checks import PrivacyError
 from tacit.cli.console import check_place
 from tacit.cli.ledger import is_ledger
 from tacit.ledger import Ledger
-from tacit.privacy.desk import page
+from tacit.privacy.desk import Statement, page
+from tacit.reading import write_whole
+from tacit.streams.opened import found
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = "It exits with 1 when something stands against a release, and says what before all else."
-    parser.add_argument("file", metavar="MODEL.json", help="a model, a network, a guarantee alone or a ledger")
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE",
+        help="a model, a network, a guarantee alone or a ledger; or several, or a pattern in quotes: 'models/*.json'",
+    )  # fmt: skip
     parser.add_argument("--html", metavar="PAGE.html", help="also write a page, to print or to send on")
     parser.add_argument("--json", action="store_true", help="print JSON, with the fields of the deployments registry")
     parser.set_defaults(run=run)
@@ -29,17 +34,27 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         check_place(options.html, "--html")
     try:
-        if is_ledger(options.file):
-            statements = [Ledger(options.file).statement()]
-        else:
-            statements = [guarantee.statement() for guarantee in files.stated(options.file)]
+        stated = {path: _statements(path) for name in options.file for path in _files(name)}
     except PrivacyError as error:
         print(f"tacit: there is nothing to state. {error}", file=sys.stderr)
         return 1
+    statements = [one for several in stated.values() for one in several]
     if options.html:
-        Path(options.html).write_text(page(statements), encoding="utf-8")
+        write_whole(options.html, page(statements))
     if options.json:
         print(json.dumps([json.loads(one.to_json()) for one in statements], indent=2, ensure_ascii=False))
     else:
-        print(*statements, sep="\n\n\n")
+        heads = {path: f"{path}\n\n" if len(stated) > 1 else "" for path in stated}
+        print(*(f"{heads[path]}{one}" for path, several in stated.items() for one in several), sep="\n\n\n")
     return 0 if all(one.holds for one in statements) else 1
+
+
+def _files(name: str) -> list[str]:
+    """The files of a pattern, or the one that is named, or the address of a server."""
+    return [name] if "://" in name or Path(name).exists() else [str(path) for path in found(name)]
+
+
+def _statements(path: str) -> list[Statement]:
+    if is_ledger(path):
+        return [Ledger(path).statement()]
+    return [guarantee.statement() for guarantee in files.stated(path)]

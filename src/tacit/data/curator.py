@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 LEAD = "For the curator, not for release:"
 FEW = 20
 """Fewer rows than this are a handful: what one of them is cannot be told from noise that would hide it."""
+_PART: ContextVar[bool] = ContextVar("part", default=False)
 _THROUGH = ("tacit", "sklearn", "joblib")
 
 
@@ -24,8 +28,20 @@ class CuratorNote(UserWarning):
     """What whoever holds the records should know. NOT PRIVATE: computed from the records, without noise."""
 
 
+@contextmanager
+def of_a_batch() -> Iterator[None]:
+    """No notes in this block, in this thread: they are about whole tables, and here is a part of one."""
+    token = _PART.set(True)
+    try:
+        yield
+    finally:
+        _PART.reset(token)
+
+
 def note(sentence: str) -> None:
     """Tell the curator."""
+    if _PART.get():
+        return
     tell(f"{LEAD} {sentence}", CuratorNote)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,15 +13,18 @@ from tacit.data.canonical import column
 from tacit.data.curator import FEW, note
 from tacit.estimators.base import budget_of, source_from
 from tacit.estimators.regression import PrivateRegressor
+from tacit.estimators.streaming import Asked
 from tacit.evaluation import amounts, ratios
 from tacit.evaluation.asked import asked, layout_of
-from tacit.evaluation.judged import Judged, judged_labels, judged_numbers, kind_of, taken
+from tacit.evaluation.in_batches import Batches
+from tacit.evaluation.judged import judged_labels, judged_numbers, kind_of, taken
 from tacit.evaluation.scores import Evaluation, Score
-from tacit.evaluation.summary import Summary, calibrate_summary, check_rows
+from tacit.evaluation.summary import Layout, Summary, calibrate_summary, check_rows
 from tacit.ledger import Ledger, ledger_of
 from tacit.privacy.theorems import SCORES
+from tacit.streams.scanned import is_stream
 from tacit.training import Prepared, state, train
-from tacit.types import ADJACENCIES, Adjacency
+from tacit.types import ADJACENCIES, Adjacency, Array
 
 _SCORES: dict[str, Callable[[Summary, float], Score]] = {
     "accuracy": ratios.accuracy, "balanced_accuracy": ratios.balanced_accuracy, "recall": ratios.recall,
@@ -29,6 +32,7 @@ _SCORES: dict[str, Callable[[Summary, float], Score]] = {
     "calibration": ratios.calibration, "confusion": ratios.confusion, "rmse": amounts.rmse,
     "r2": amounts.r2,
 }  # fmt: skip
+Range = tuple[float, float]
 ALONE = "the model predicts each row from that row and public facts alone"
 _HANDFUL = "scores of {records} records: with fewer than {few} they are noise, or protect hardly anyone."
 _NO_DELTA = (
@@ -40,7 +44,7 @@ _NO_DELTA = (
 def evaluate(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: float | Literal["rest"],
     delta: float | None = None,
@@ -54,6 +58,9 @@ def evaluate(
     random_state: Any = None,
 ) -> Evaluation:
     """Score a fitted model on private records: one release for all scores, each with an interval.
+
+    ``X`` and ``y`` as for ``fit``: rows and targets, or files or what :func:`tacit.scan` gave and the name of a column
+    (None: the schema's target); ``groups`` then names a column too, and the table is sorted by it.
 
     ``metrics``: names among 'accuracy', 'balanced_accuracy', 'recall', 'precision', 'auc', 'log_loss', 'calibration'
     and 'confusion' for classes, 'rmse' and 'r2' for numbers; None: a usual choice. The second of two classes is the
@@ -72,27 +79,26 @@ def evaluate(
     check(0 < check_real("level", level) < 1, f"Expected level={level} to be between 0 and 1, as in 0.95.")
     kind = kind_of(model)
     names = asked(metrics, kind)
-    y = _one_column(y)
-    check_rows(len(y))
     check(adjacency in ADJACENCIES, f"Expected adjacency={adjacency!r} to be one of {ADJACENCIES}.")
-    given = taken(groups, len(y), rows_per_person, adjacency)
     counted = adjacency == "replace-one"
     check(counted or delta is not None or ledger_of(ledger) is not None, _NO_DELTA)
+    low, high = _range(model, bounds) if kind.classes is None else (0.0, 1.0)
+    check(
+        kind.classes is None or bounds is None,
+        "bounds= is the range of targets that are numbers; this model predicts classes.",
+    )
+    layout = layout_of(names, kind, adjacency)
+    open_table = _streamed if is_stream(X) and not isinstance(X, np.memmap) else _in_memory
+    given = open_table(model, X, y, groups, rows_per_person, adjacency, set(names), (low, high))
     budget, source = budget_of(epsilon, delta, adjacency, given.people, ledger), source_from(random_state)
-    words, low, high = (ALONE, *given.words), 0.0, 1.0
-    if kind.classes is None:
-        low, high = _range(model, bounds)
-        words = (*words, f"targets and predictions clipped to [{low:g}, {high:g}]")
-        problem: Judged = judged_numbers(model, X, y, (low, high), given)
-    else:
-        check(bounds is None, "bounds= is the range of targets that are numbers; this model predicts classes.")
-        problem = judged_labels(model, X, y, set(names), given)
-    plan = calibrate_summary(layout_of(names, kind, adjacency), budget, words)
+    cut = (f"targets and predictions clipped to [{low:g}, {high:g}]",) if kind.classes is None else ()
+    plan = calibrate_summary(layout, budget, (ALONE, *given.words, *cut))
     prepared = state(
         plan, given.people if counted else 0, budget, method="evaluation", seeded=source.seeded,
         rows_per_person=given.most, protects=SCORES,
     )  # fmt: skip
-    solution = train(prepared, problem, source, _nothing, ledger=ledger)
+    sums = given.sums(layout)  # before anything is spent: a row may be refused
+    solution = train(prepared, lambda released: sums, source, _nothing, ledger=ledger)
     if given.people < FEW:
         note(_HANDFUL.format(records=given.people, few=FEW))
     summary = Summary(plan, solution.weights, given.people if counted else None)
@@ -102,6 +108,35 @@ def evaluate(
         scores["rmse"] = scores["rmse"].times(high - low)
     classes = None if kind.classes is None else tuple(np.asarray(model.classes_).tolist())
     return Evaluation(scores, float(level), prepared.guarantee, classes)
+
+
+class _Table(NamedTuple):
+    """A table and a model: how many people, the most rows of one, words about them, and the sums of a layout."""
+
+    people: int
+    most: int | None
+    words: tuple[str, ...]
+    sums: Callable[[Layout], Array]
+
+
+def _in_memory(
+    model: Any, X: Any, y: Any, groups: Any, most: Any, adjacency: Adjacency, wanted: set[str], bounds: Range
+) -> _Table:
+    y = _one_column(y)
+    check_rows(len(y))
+    given = taken(groups, len(y), most, adjacency)
+    if hasattr(model, "classes_"):
+        return _Table(given.people, given.most, given.words, judged_labels(model, X, y, wanted, given))
+    return _Table(given.people, given.most, given.words, judged_numbers(model, X, y, bounds, given))
+
+
+def _streamed(
+    model: Any, X: Any, y: Any, groups: Any, most: Any, adjacency: Adjacency, wanted: set[str], bounds: Range
+) -> _Table:
+    named = Asked.of(X, y, groups, None)
+    check_rows(named.scan.rows)
+    found = Batches.of(model, named, wanted, bounds, most, adjacency == "replace-one")
+    return _Table(found.people, found.most, found.words, found.sums)
 
 
 def _one_column(y: Any) -> Any:

@@ -15,12 +15,13 @@ from tacit.data.people import people_of
 from tacit.estimators.regression import target_numbers
 from tacit.evaluation.answers_alone import Answers
 from tacit.evaluation.asked import TENTHS, Kind
-from tacit.evaluation.ranking import rank_sums
 from tacit.evaluation.summary import Layout
+from tacit.evaluation.tally import ExactSum, Ranked, Tally
 from tacit.types import Adjacency, Array
 
 WORST = -math.log(0.01)
 """The largest log loss that counts: that of a probability of one percent."""
+NO_PEOPLE = "rows_per_person is about people: name them with groups=, or leave it out."
 _UNKNOWN = "A label in y is not among the model's classes. Drop those records, or fit a model that knows the label."
 
 
@@ -55,12 +56,16 @@ def taken(groups: Any, rows: int, rows_per_person: Any, adjacency: Adjacency) ->
     """Every row for itself, or people: the rows of one weigh the same, and at most one together."""
     counted = adjacency == "replace-one"
     if groups is None:
-        check(rows_per_person is None, "rows_per_person is about people: name them with groups=, or leave it out.")
+        check(rows_per_person is None, NO_PEOPLE)
         return Taken(slice(None), np.ones(rows), rows, counted)
     people = people_of(groups, rows, rows_per_person)
-    words = f"of each person at most {people.most:,} rows count, the first ones, together as much as one"
+    return Taken(people.rows, people.shares, people.count, False, people.most, people_words(people.most, counted))
+
+
+def people_words(most: int, counted: bool) -> tuple[str, ...]:
+    """What a guarantee says about people; ``counted``: their number is public."""
     public = ("the number of people is public",) if counted else ()
-    return Taken(people.rows, people.shares, people.count, False, people.most, (*public, words))
+    return (*public, f"of each person at most {most:,} rows count, the first ones, together as much as one")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,20 +77,25 @@ class Judged:
 
     def __call__(self, layout: Layout) -> Array:
         """The sums of all parts."""
-        ranked = [part.name for part in layout if part.name.startswith("ranks")]
-        found = dict(zip(("ranks", "ranks_squared"), self.ranks(), strict=True)) if ranked else {}
-        parts = []
-        for part in layout:
-            if part.name in found:
-                parts.append(np.array([found[part.name]]))
-            elif part.size == 1:
-                parts.append(np.array([math.fsum(self.weights * self.number(part.name))]))
-            else:
-                parts.append(np.bincount(self.cells(part.name), self.weights, minlength=part.size))
-        return np.concatenate(parts)
+        return self.tally(layout).sums(layout, self.people)
 
-    def ranks(self) -> tuple[float, float]:
-        """The two sums of :mod:`tacit.evaluation.ranking`."""
+    def tally(self, layout: Layout) -> Tally:
+        """What these rows add to each part."""
+        tables: dict[str, Array] = {}
+        numbers: dict[str, ExactSum] = {}
+        ranked: tuple[Ranked, ...] = ()
+        for part in layout:
+            if part.name.startswith("ranks"):
+                ranked = (self.ranked(),)
+            elif part.size == 1:
+                numbers[part.name] = ExactSum.of(self.weights * self.number(part.name))
+            else:
+                counts = np.bincount(self.cells(part.name), self.weights, minlength=part.size)
+                tables[part.name] = counts.astype(np.float64, copy=False)
+        return Tally(tables, numbers, ranked)
+
+    def ranked(self) -> Ranked:
+        """What :mod:`tacit.evaluation.ranking` needs."""
         raise NotImplementedError
 
     def cells(self, name: str) -> NDArray[np.intp]:
@@ -107,9 +117,9 @@ class JudgedLabels(Judged):
     scores: Array | None = None
     chances: Array | None = None
 
-    def ranks(self) -> tuple[float, float]:
-        """Of the scores of the second class."""
-        return rank_sums(np.asarray(self.scores), self.truth == 1, self.weights, self.people)
+    def ranked(self) -> Ranked:
+        """The scores of the second class."""
+        return Ranked(np.asarray(self.scores), self.truth == 1, self.weights)
 
     def cells(self, name: str) -> NDArray[np.intp]:
         """Of truth and prediction; of truth and whether it was met; of that alone; of truth; of tenths and truth."""
@@ -167,30 +177,50 @@ def codes_of(labels: Any, classes: Any, sentence: str = _UNKNOWN) -> NDArray[np.
     return np.asarray(places, dtype=np.intp)
 
 
-def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Taken) -> JudgedLabels:
+class Said(NamedTuple):
+    """What a model says about labels: class numbers, and where they are needed scores and probabilities."""
+
+    predicted: NDArray[np.intp]
+    scores: Array | None = None
+    chances: Array | None = None
+
+
+def needed(model: Any, wanted: set[str]) -> tuple[bool, bool]:
+    """Whether scores are needed, and probabilities; scores are those of the second class where there are any."""
+    ranks = "auc" in wanted
+    return ranks, bool(wanted & {"log_loss", "calibration"}) or (ranks and not hasattr(model, "decision_function"))
+
+
+def said_of_labels(answers: Answers, wanted: set[str]) -> Said:
     """Ask the model about the rows that count."""
-    classes = len(model.classes_)
-    truth, answers = codes_of(y, model.classes_)[given.rows], Answers(model, X, len(y), given.rows, given.fixed)
+    model = answers.model
+    ranks, likely = needed(model, wanted)
     said = answers.of("predict")
     predicted = codes_of(said, model.classes_, "The model predicts a label that is not among its classes_.")
-    chances = scores = None
-    ranks = "auc" in wanted
-    if wanted & {"log_loss", "calibration"} or (ranks and not hasattr(model, "decision_function")):
-        chances = answers.of("predict_proba", (classes,), np.float64)
-    if ranks:
-        raw = chances[:, 1] if chances is not None else answers.of("decision_function", (), np.float64)
-        scores = np.where(np.isnan(raw), -np.inf, raw)
-    return JudgedLabels(given.weights, given.people, truth, predicted, classes, scores, chances)
+    chances = answers.of("predict_proba", (len(model.classes_),), np.float64) if likely else None
+    if not ranks:
+        return Said(predicted, None, chances)
+    raw = chances[:, 1] if chances is not None else answers.of("decision_function", (), np.float64)
+    return Said(predicted, np.where(np.isnan(raw), -np.inf, raw), chances)
+
+
+def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Taken) -> JudgedLabels:
+    """Labels beside what the model says about the rows that count."""
+    truth = codes_of(y, model.classes_)[given.rows]
+    said = said_of_labels(Answers(model, X, len(y), given.rows, given.fixed), wanted)
+    return JudgedLabels(given.weights, given.people, truth, said.predicted, len(model.classes_), *said[1:])
+
+
+def in_range(values: Array, bounds: tuple[float, float]) -> Array:
+    """Numbers cut to a range, in units of it, from -1/2 to 1/2; what is no number is its middle."""
+    low, high = bounds
+    middle, width = 0.5 * low + 0.5 * high, high - low
+    known = np.clip(np.where(np.isnan(values), middle, values), low, high)
+    return np.asarray(np.clip((known - middle) / width, -0.5, 0.5))
 
 
 def judged_numbers(model: Any, X: Any, y: Any, bounds: tuple[float, float], given: Taken) -> JudgedNumbers:
-    """Ask the model about the rows that count. Targets and predictions are cut to the range."""
-    low, high = bounds
-    middle, width = 0.5 * low + 0.5 * high, high - low
-
-    def scaled(values: Array) -> Array:
-        return np.clip((np.clip(values, low, high) - middle) / width, -0.5, 0.5)
-
-    truth = scaled(target_numbers(y))[given.rows]
+    """Targets beside what the model says about the rows that count. Both are cut to the range."""
+    truth = in_range(target_numbers(y), bounds)[given.rows]
     said = Answers(model, X, len(y), given.rows, given.fixed).of("predict", (), np.float64)
-    return JudgedNumbers(given.weights, given.people, truth, scaled(np.where(np.isnan(said), middle, said)))
+    return JudgedNumbers(given.weights, given.people, truth, in_range(said, bounds))

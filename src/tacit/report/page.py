@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tacit._version import __version__
 from tacit.estimators.additive import Additive
 from tacit.privacy.guarantee import Guarantee
+from tacit.reading import write_whole
 from tacit.report import pictures
 from tacit.report.effects import BAND, CARE, MOST_PICTURES, NO_BAND, SPREAD, Effects
 from tacit.report.results import Accounts, Statement, Study
@@ -69,7 +70,7 @@ def write_report(
             accounts=accounts or {},
         )
     )
-    Path(path).write_text(page, encoding="utf-8")
+    write_whole(path, page)
 
 
 def write_model_report(path: str | Path, model: Any, title: str) -> None:

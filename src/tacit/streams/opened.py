@@ -111,6 +111,7 @@ def _file_source(paths: Sequence[Path], dialect: Dialect) -> Source:
         check_same(first, names, key, types)
         names = {name: types[name] if word == "null" else word for name, word in names.items()}
         pieces += more
+    check(len(paths) > 1 or any(piece.rows for piece in pieces), f"{first} has no rows.")
     return Source(tuple(pieces), tuple(names))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from tacit.checks import check
 from tacit.data.delimited import BATCH
 from tacit.data.tables import Table
+from tacit.streams.watching import batch_done
 
 __all__ = ["BATCH", "Piece", "Source", "counted", "file_faults", "kept", "query_faults", "slices"]
 
@@ -73,6 +74,7 @@ def counted(key: str, rows: int, tables: Iterable[Table]) -> Iterator[Table]:
         check(seen <= rows, sentence)
         if size:
             yield table
+            batch_done(size)
     check(seen == rows, sentence)
 
 

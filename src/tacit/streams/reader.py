@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.data import cells, tables
+from tacit.data.curator import of_a_batch
 from tacit.data.people import people_of
 from tacit.data.shares import Shares
 from tacit.data.tables import Table
@@ -54,7 +55,8 @@ class SchemaRows:
 
     def __call__(self, table: Table) -> Array:
         """The rows."""
-        rows = self.schema.encode(table, self.clip)
+        with of_a_batch():
+            rows = self.schema.encode(table, self.clip)
         return np.hstack([rows, np.zeros((len(rows), self.padding))]) if self.padding else rows
 
 

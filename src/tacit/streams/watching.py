@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
+from threading import Lock
 
 Watcher = Callable[[int, int, int], None]
 """Told the number of the pass, the rows that are done, and all rows."""
 _WATCHER: ContextVar[tuple[Watcher, list[int]] | None] = ContextVar("watcher", default=None)
+_BATCHES: ContextVar[Callable[[int], None] | None] = ContextVar("batches", default=None)
 
 
 @contextmanager
@@ -23,19 +26,35 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def watch_pass(rows: int) -> Iterator[Callable[[int], None]]:
-    """One pass over so many rows; call what is given with the number of rows that were done since."""
+    """One pass over so many rows; call what is given with the rows of a piece when it is done.
+
+    Batches are told too, as far as pieces are read in this context (:func:`contextvars.copy_context` takes it into a
+    thread): whichever of the two is farther is how far the pass is.
+    """
     found = _WATCHER.get()
     if found is None:
         yield lambda more: None
         return
     watcher, passes = found
     passes[0] += 1
-    number, done = passes[0], 0
+    number, lock, done = passes[0], Lock(), {"pieces": 0, "batches": 0}
 
-    def report(more: int) -> None:
-        nonlocal done
-        done += more
-        watcher(number, done, rows)
+    def report(what: str, more: int) -> None:
+        with lock:
+            done[what] += more
+            farther = min(max(done.values()), rows)
+        watcher(number, farther, rows)
 
     watcher(number, 0, rows)
-    yield report
+    token = _BATCHES.set(partial(report, "batches"))
+    try:
+        yield partial(report, "pieces")
+    finally:
+        _BATCHES.reset(token)
+
+
+def batch_done(rows: int) -> None:
+    """Say that a batch of a piece was read, and what was to be done with it is."""
+    tell = _BATCHES.get()
+    if tell is not None:
+        tell(rows)

@@ -1,0 +1,122 @@
+"""Tables that are written a batch at a time, as CSV or Parquet: whole at the end, or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+import numpy as np
+
+from tacit.checks import check
+from tacit.data.texts import Texts
+from tacit.reading import opened_whole
+from tacit.streams.opened import PARQUET
+
+Columns = Mapping[str, Any]
+"""Columns of equal length by name: arrays, lists, Arrow's, or texts."""
+
+
+class Sink(Protocol):
+    """Takes a table, a batch after the other, all with the same columns."""
+
+    def write(self, columns: Columns) -> None:
+        """The next rows."""
+
+
+class CsvSink:
+    """Rows of text, after a line with the names."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._writer = csv.writer(file, lineterminator="\n")
+        self._begun = False
+
+    def write(self, columns: Columns) -> None:
+        """The next rows."""
+        if not self._begun:
+            self._writer.writerow(columns)
+            self._begun = True
+        self._writer.writerows(zip(*map(_cells, columns.values()), strict=True))
+
+
+class ParquetSink:
+    """A row group a batch; the first one decides the types of the columns."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._writer: Any = None
+
+    def write(self, columns: Columns) -> None:
+        """The next rows."""
+        import pyarrow
+        from pyarrow import parquet
+
+        arrays = {name: _arrow(column) for name, column in columns.items()}
+        try:
+            if self._writer is None:
+                types = pyarrow.schema([(name, array.type) for name, array in arrays.items()])
+                self._writer = parquet.ParquetWriter(self._file, types)
+            types = self._writer.schema
+            cells = [arrays[entry.name].cast(entry.type) for entry in types]
+            self._writer.write_table(pyarrow.table(cells, schema=types))
+            return
+        except pyarrow.ArrowException:
+            pass
+        raise ValueError(
+            f"One of the columns {', '.join(columns)} changes its type within the table, or has one that Parquet does "
+            "not. Write CSV instead."
+        )
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+@contextmanager
+def table_sink(path: str | Path) -> Iterator[Sink]:
+    """A sink into a file: Parquet where its name says so, else CSV. It appears once the block has ended well."""
+    name = str(path).lower()
+    check(not name.endswith(".gz"), "Tables are written as .csv or .parquet, not compressed as a whole.")
+    with opened_whole(path) as file:
+        if not name.endswith(PARQUET):
+            with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
+                yield CsvSink(text)
+            return
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise ValueError("Writing Parquet needs pyarrow. Install it with: pip install 'tacit[parquet]'") from error
+        sink = ParquetSink(file)
+        try:
+            yield sink
+        except BaseException:
+            with suppress(Exception):  # the file goes anyway; what is left open would complain later
+                sink.close()
+            raise
+        sink.close()
+
+
+def _cells(column: Any) -> list[Any]:
+    """A column's cells as they stand."""
+    for way in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, way):
+            return list(getattr(column, way)())
+    return list(column)
+
+
+def _arrow(column: Any) -> Any:
+    """A column as Arrow's; texts are not kept as a dictionary, for that may be another one in the next batch."""
+    import pyarrow
+
+    found = column.cells if isinstance(column, Texts) else column
+    if isinstance(found, np.ndarray) and found.dtype.kind not in "biufM":
+        found = found.tolist()
+    if not isinstance(found, pyarrow.Array | pyarrow.ChunkedArray):
+        found = pyarrow.array(found)
+    if isinstance(found, pyarrow.ChunkedArray):
+        found = found.combine_chunks()
+    return found.dictionary_decode() if isinstance(found, pyarrow.DictionaryArray) else found
