@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.data.tables import Table
-from tacit.linear.streamed import Here, Streamed, stream
+from tacit.linear.cluster import cluster_of, current_client
+from tacit.linear.streamed import Engine, Here, Streamed, stream
 from tacit.schema import Target
+from tacit.streams.partitions import collection_source, is_dask, partitions
+from tacit.streams.pieces import Piece
 from tacit.streams.reader import NumberRows, Reader, SchemaRows
 from tacit.streams.scanned import PEOPLE, ROWS, TARGETS, WEIGHTS, Scan, array_source, scan
 from tacit.types import Array, Targets
@@ -73,7 +76,9 @@ class ScaledTargets:
 
     def __call__(self, table: Table) -> Array:
         """The targets of a table, a row each."""
-        return scaled(self.read(table), self.bounds, self.units, self.within)[:, None]
+        values = self.read(table)
+        check(values.dtype.kind in "biuf", "expected numbers as targets.")
+        return scaled(values.astype(np.float64), self.bounds, self.units, self.within)[:, None]
 
 
 def scaled(values: Array, bounds: tuple[float, float], units: tuple[float, float], within: Targets) -> Array:
@@ -134,6 +139,12 @@ class Asked:
                 TARGETS,
                 *(None if a is None else b for a, b in ((groups, PEOPLE), (sample_weight, WEIGHTS))),
             )
+        if is_dask(X, "Array", "DataFrame") and not (y is None or isinstance(y, str)):
+            given = {TARGETS: y, PEOPLE: groups, WEIGHTS: sample_weight}
+            beside = {name: one for name, one in given.items() if not (one is None or isinstance(one, str))}
+            X = Scan(collection_source(X, ROWS, beside))
+            y, groups, sample_weight = (name if name in beside else one for name, one in given.items())
+        check(not is_dask(X, "Array"), "Expected y as a Dask array or series too: the columns of X have no names.")
         found = X if isinstance(X, Scan) else scan(X)
         target = y
         if target is None:
@@ -180,7 +191,7 @@ class Asked:
         encode: Any = ArrayRows() if self.arrays else NumberRows(names) if schema is None else SchemaRows(schema, clip)
         features = len(names) if schema is None else schema.width
         if self.arrays:
-            names, features = (ROWS,), int(self.scan.source.pieces[0].arrays[ROWS].shape[1])  # type: ignore[attr-defined]
+            names, features = (ROWS,), self.scan.source.width
         check(
             (self.person is None) == (rows_per_person is None),
             "Whose rows they are, groups=, and how many of one person count, rows_per_person=, go together.",
@@ -189,7 +200,7 @@ class Asked:
             encode, answer, (*names, self.target), features, clip, intercept, answer.outputs, self.person,
             rows_per_person, self.weight, float(weight_bound), factor,
         )  # fmt: skip
-        return stream(self.scan.source, reader, engine_of(self.scan.engine))
+        return stream(self.scan.source, reader, engine_of(self.scan.engine, self.scan.source.pieces))
 
     def words(self, rows_per_person: int | None, weight_bound: float) -> tuple[str, ...]:
         """What a guarantee says about people and weights, as of rows in memory."""
@@ -200,6 +211,8 @@ class Asked:
         return (*people, *(() if self.weight is None else (weights,)))
 
 
-def engine_of(engine: Any) -> Any:
-    """Who reads and adds up."""
-    return Here() if engine is None else engine
+def engine_of(engine: Any, pieces: Sequence[Piece] = ()) -> Engine:
+    """Who reads and adds up: as was asked for; Dask's partitions where the current client has them; or this process."""
+    if engine is None and any(partitions(piece) for piece in pieces):
+        engine = current_client()
+    return Here() if engine is None else cluster_of(engine)
