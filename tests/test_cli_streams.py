@@ -201,3 +201,18 @@ def test_statements_of_a_pattern_of_files(folder, capsys):
     assert len(json.loads(run(capsys, "statement a.json b.json --json")[1])) == 2
     code, _, err = run(capsys, "statement absent*.json")
     assert (code, err) == (2, "tacit: No file matches 'absent*.json'.\n")
+
+
+@pytest.mark.parametrize("options", ["", "--person person --rows-per-person 2"])
+def test_a_first_table_of_several_files_is_that_of_one(folder, capsys, options):
+    line = f"--schema schema.toml --epsilon 1 --seed 1 {options} --out"
+    assert run(capsys, f"describe one.parquet {line} one.json")[0] == 0
+    assert run(capsys, f"describe parquet {line} many.json")[0] == 0
+    assert Path("many.json").read_bytes() == Path("one.json").read_bytes()
+
+
+@pytest.mark.parametrize("options", ["--additive --slots 4", "--class-weight balanced"])
+def test_curves_and_balanced_classes_from_several_files(folder, capsys, options):
+    assert run(capsys, f"fit one.parquet {FIT} one.json {options}")[0] == 0
+    assert run(capsys, f"fit parquet {FIT} many.json {options}")[0] == 0
+    assert Path("many.json").read_bytes() == Path("one.json").read_bytes()
