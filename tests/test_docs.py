@@ -4,6 +4,7 @@ import ast
 import functools
 import importlib
 import itertools
+import json
 import re
 import shlex
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 import tacit
 from docs.rooms import modules
@@ -25,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PARTS = (
     "start", "schema", "sources", "features", "additive", "intervals", "evaluate", "statistics", "search", "ledger",
-    "people", "statement", "which-method", "methods",
+    "people", "statement", "streams", "which-method", "methods",
 )  # fmt: skip
 ALONE = [DOCS / f"{name}.md" for name in PARTS]
 RUN = [ROOT / "README.md", *ALONE, *sorted((DOCS / "tutorials").glob("*.md"))]
@@ -52,7 +55,14 @@ def example():
     rng = np.random.default_rng(0)
     X = rng.uniform(-0.5, 0.5, size=(3_000, 3))
     table = {"age": 18 + 72 * (X[:, 0] + 0.5), "work": rng.choice(["public", "private"], 3_000)}
-    return {"X": X, "y": (X[:, 0] > 0).astype(int), "table": table}
+    y = (X[:, 0] > 0).astype(int)
+    target = {"name": "ill", "classes": [0, 1]}
+    numbers = {"age": {"lower": 18, "upper": 90}}
+    Path("people.json").write_text(json.dumps({"columns": numbers, "target": target}), encoding="utf-8")
+    Path("people").mkdir()
+    for part in range(2):
+        parquet.write_table(pyarrow.table({"age": table["age"][part::2], "ill": y[part::2]}), f"people/{part}.parquet")
+    return {"X": X, "y": y, "table": table}
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
