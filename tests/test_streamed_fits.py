@@ -96,14 +96,8 @@ def types():
     return pyarrow.table(TABLE).schema
 
 
-@pytest.fixture(params=["again", "kept"])
-def reading(request, monkeypatch):
-    """Tables as small as these are read once, into memory; here also as large ones are."""
-    if request.param == "again":
-        again(monkeypatch)
-
-
 def again(monkeypatch):
+    """Tables as small as these are read once, into memory: now they are read as large ones are."""
     monkeypatch.setattr(streamed, "SMALL", 0)
     monkeypatch.setattr(streamed, "SMALL_TEXT", 0)
 
@@ -192,8 +186,10 @@ def sources(files):
         yield "duckdb", duckdb.connect().read_parquet(str(files / "parquet/*.parquet"))
 
 
-@pytest.mark.parametrize("own", ["rows", "both"])
-def test_every_source(own, files, reading):
+@pytest.mark.parametrize(("own", "reads"), [("rows", "kept"), ("both", "again")])
+def test_every_source(own, reads, files, monkeypatch):
+    if reads == "again":
+        again(monkeypatch)
     seen = []
     for name, source in sources(files):
         seen.append(name)
@@ -253,13 +249,13 @@ ADDITIVE = {
 }
 
 
-@pytest.mark.parametrize(("own", "reads"), [("rows", "kept"), ("people", "kept"), ("both", "kept"), ("both", "again")])
-@pytest.mark.parametrize("case", ADDITIVE)
+READ = [*((case, own, "kept") for case in ADDITIVE for own in OWN), ("balanced", "both", "again")]
+
+
+@pytest.mark.parametrize(("case", "own", "reads"), READ)
 def test_additive_models(case, own, reads, files, monkeypatch):
     """The survey's counts, the schema that they choose, and the curves."""
     if reads == "again":
-        if case != "balanced":
-            pytest.skip("the most that there is to do is enough")
         again(monkeypatch)
     models = [(AdditiveClassifier, SCHEMA), (AdditiveRegressor, BOUNDED)]
     for kind, schema in models if "class_weight" not in ADDITIVE[case] else models[:1]:
