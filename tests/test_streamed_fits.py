@@ -19,6 +19,7 @@ from tacit import (
     QuantileRegressor,
 )
 from tacit.estimators.base import BY_ROW
+from tacit.estimators.streaming import Asked
 from tacit.linear import streamed
 from tacit.linear.records import Records
 from tacit.mechanisms.registry import METHODS
@@ -95,14 +96,8 @@ def types():
     return pyarrow.table(TABLE).schema
 
 
-@pytest.fixture(params=["again", "kept"])
-def reading(request, monkeypatch):
-    """Tables as small as these are read once, into memory; here also as large ones are."""
-    if request.param == "again":
-        again(monkeypatch)
-
-
 def again(monkeypatch):
+    """Tables as small as these are read once, into memory: now they are read as large ones are."""
     monkeypatch.setattr(streamed, "SMALL", 0)
     monkeypatch.setattr(streamed, "SMALL_TEXT", 0)
 
@@ -191,8 +186,10 @@ def sources(files):
         yield "duckdb", duckdb.connect().read_parquet(str(files / "parquet/*.parquet"))
 
 
-@pytest.mark.parametrize("own", ["rows", "both"])
-def test_every_source(own, files, reading):
+@pytest.mark.parametrize(("own", "reads"), [("rows", "kept"), ("both", "again")])
+def test_every_source(own, reads, files, monkeypatch):
+    if reads == "again":
+        again(monkeypatch)
     seen = []
     for name, source in sources(files):
         seen.append(name)
@@ -252,13 +249,13 @@ ADDITIVE = {
 }
 
 
-@pytest.mark.parametrize(("own", "reads"), [("rows", "kept"), ("people", "kept"), ("both", "kept"), ("both", "again")])
-@pytest.mark.parametrize("case", ADDITIVE)
+READ = [*((case, own, "kept") for case in ADDITIVE for own in OWN), ("balanced", "both", "again")]
+
+
+@pytest.mark.parametrize(("case", "own", "reads"), READ)
 def test_additive_models(case, own, reads, files, monkeypatch):
     """The survey's counts, the schema that they choose, and the curves."""
     if reads == "again":
-        if case != "balanced":
-            pytest.skip("the most that there is to do is enough")
         again(monkeypatch)
     models = [(AdditiveClassifier, SCHEMA), (AdditiveRegressor, BOUNDED)]
     for kind, schema in models if "class_weight" not in ADDITIVE[case] else models[:1]:
@@ -281,12 +278,13 @@ def test_another_target_than_the_schema_declares(files):
     assert found.schema_.target is None
 
 
-def test_a_schema_of_a_scan(files, reading):
+def test_a_schema_of_a_scan(files, monkeypatch):
     memory = LogisticRegression(**COMMON, classes=["no", "yes"]).fit(SCHEMA.encode(TABLE), TABLE["label"])
     found = LogisticRegression(**COMMON).fit(tacit.scan(files / "csv", SCHEMA))
     same(memory, found)
     assert not hasattr(found, "feature_names_in_")
-    bounded = {**COMMON, "target_bound": (-3.0, 3.0)}
+    again(monkeypatch)
+    bounded = {**COMMON, "target_bound": (-3.0, 3.0), "method": "statistics"}
     memory = LinearRegression(**bounded).fit(BOUNDED.encode(TABLE), BOUNDED.encode_target(TABLE))
     same(memory, LinearRegression(**bounded).fit(tacit.scan(files / "csv", BOUNDED)))
 
@@ -300,21 +298,18 @@ def test_names_that_arrays_have(files):
     np.testing.assert_array_equal(found, memory.coef_)
 
 
-def test_what_is_few_enough_is_read_once(files, monkeypatch):
-    """By the numbers of rows and columns alone, and more of what is costly to read."""
-    asked = {"parquet": 4 * ROWS * 4, "csv": 4 * ROWS * 4}
-    for kind, size in asked.items():
-        reads = []
-        known = streamed.Changed.records
-        monkeypatch.setattr(streamed.Changed, "records", lambda *a, k=known, r=reads: (r.append(1), k(*a))[1])
-        for limit, kept in ((size, True), (size - 1, False)):
-            monkeypatch.setattr(streamed, "SMALL", limit if kind == "parquet" else 0)
-            monkeypatch.setattr(streamed, "SMALL_TEXT", limit if kind == "csv" else 0)
-            reads.clear()
-            LogisticRegression(**COMMON, classes=["no", "yes"]).fit(tacit.scan(files / kind)[NAMES], "label")
-            pieces = len(tacit.scan(files / kind).source.pieces)
-            assert (len(reads) == pieces) is kept, (kind, kept, len(reads))
-        monkeypatch.setattr(streamed.Changed, "records", known)
+@pytest.mark.parametrize(("kind", "setting"), [("parquet", "SMALL"), ("csv", "SMALL_TEXT")])
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+def test_what_is_few_enough_is_kept(people, kind, setting, files, monkeypatch):
+    """By public numbers alone: of rows or, where a person may have several, of people and the most of one."""
+    asked = Asked.of(tacit.scan(files / kind)[NAMES], "label", "who" if people else None, None)
+    model = LogisticRegression(classes=["no", "yes"], rows_per_person=5 if people else None)
+    records = model._streamed(asked, model._answer(asked))
+    again(monkeypatch)
+    rows = 5 * len(np.unique(TABLE["who"])) if people else ROWS
+    for limit, kept in ((4 * rows * 4, True), (4 * rows * 4 - 1, False)):
+        monkeypatch.setattr(streamed, setting, limit)
+        assert isinstance(streamed.held(records), Records) is kept
 
 
 def test_records_are_joined_as_they_were(rng):
