@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from tacit.checks import check, check_count, check_positive
 from tacit.data.tables import Table
 from tacit.estimators.coded_targets import ArrayColumn, ArrayRows, ClassFactors, LabelCodes, ScaledTargets, TargetColumn
+from tacit.linear.cluster import cluster_of, current_client
 from tacit.linear.records import Held
-from tacit.linear.streamed import Here, Streamed, held, stream
+from tacit.linear.streamed import Engine, Here, Streamed, held, stream
 from tacit.schema import Schema, Target
+from tacit.streams.partitions import collection_source, is_dask, partitions
+from tacit.streams.pieces import Piece
 from tacit.streams.reader import NumberRows, Reader, SchemaRows
-from tacit.streams.scanned import PEOPLE, ROWS, TARGETS, WEIGHTS, ArrayPiece, Scan, Selected, array_source, scan
+from tacit.streams.scanned import PEOPLE, ROWS, TARGETS, WEIGHTS, Scan, Selected, array_source, scan
 from tacit.types import Array
 
 _PEOPLE_WORDS = "of each person at most {most:,} rows count, the first ones, together as much as one"
@@ -40,6 +43,12 @@ class Asked:
             source = array_source(X, np.asarray(y), groups, sample_weight)
             person, weight = None if groups is None else PEOPLE, None if sample_weight is None else WEIGHTS
             return cls(Scan(source), TARGETS, person, weight)
+        if is_dask(X, "Array", "DataFrame") and not (y is None or isinstance(y, str)):
+            given = {TARGETS: y, PEOPLE: groups, WEIGHTS: sample_weight}
+            beside = {name: one for name, one in given.items() if not (one is None or isinstance(one, str))}
+            X = Scan(collection_source(X, ROWS, beside))
+            y, groups, sample_weight = (name if name in beside else one for name, one in given.items())
+        check(not is_dask(X, "Array"), "Expected y as a Dask array or series too: the columns of X have no names.")
         found = X.scan if isinstance(X, Selected) else X if isinstance(X, Scan) else scan(X)
         picked = X.names if isinstance(X, Selected) else None
         if schema is not None:
@@ -78,7 +87,7 @@ class Asked:
     @property
     def arrays(self) -> bool:
         """Whether rows came as an array."""
-        return isinstance(self.scan.source.pieces[0], ArrayPiece)
+        return self.scan.source.width > 0
 
     @property
     def goal(self) -> Target | None:
@@ -121,7 +130,7 @@ class Asked:
         encode: Any = ArrayRows() if self.arrays else NumberRows(names) if schema is None else SchemaRows(schema, clip)
         features = len(names) if schema is None else schema.width
         if self.arrays:
-            names, features = (ROWS,), int(self.scan.source.pieces[0].arrays[ROWS].shape[1])  # type: ignore[attr-defined]
+            names, features = (ROWS,), self.scan.source.width
         check(
             (self.person is None) == (rows_per_person is None),
             "Whose rows they are, groups=, and how many of one person count, rows_per_person=, go together.",
@@ -132,7 +141,7 @@ class Asked:
             encode, answer, (*names, self.target), features, clip, intercept, answer.outputs, self.person,
             most, self.weight, bound, factor,
         )  # fmt: skip
-        return stream(self.scan.source, reader, engine_of(self.scan.engine))
+        return stream(self.scan.source, reader, engine_of(self.scan.engine, self.scan.source.pieces))
 
     def words(self, rows_per_person: int | None, weight_bound: float) -> tuple[str, ...]:
         """What a guarantee says about people and weights, as of rows in memory."""
@@ -167,6 +176,8 @@ def later(
     return made
 
 
-def engine_of(engine: Any) -> Any:
-    """Who reads and adds up."""
-    return Here() if engine is None else engine
+def engine_of(engine: Any, pieces: Sequence[Piece] = ()) -> Engine:
+    """Who reads and adds up: as was asked for; Dask's partitions where the current client has them; or this process."""
+    if engine is None and any(partitions(piece) for piece in pieces):
+        engine = current_client()
+    return Here() if engine is None else cluster_of(engine)

@@ -9,7 +9,7 @@ are read as one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -30,6 +30,7 @@ SMALL, SMALL_TEXT = 2**26, 2**29
 """Bytes of design rows, in float32, up to which they are read into memory once; text is costly to read again."""
 Taken = NDArray[np.intp] | None
 Task = Callable[[Piece, Taken], Any]
+LOST = "A piece of the table was not added up. Fit again."
 
 
 class Engine(Protocol):
@@ -37,6 +38,9 @@ class Engine(Protocol):
 
     def run(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> Iterator[tuple[int, Any]]:
         """The task's result for every piece, with its place, each once, in any order."""
+
+    def add_up(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> tuple[Whole, ...]:
+        """The sum of the results of a task that gives exact sums: every piece's once, or a sentence."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,25 @@ class Here:
             for place, (piece, some) in enumerate(zip(pieces, taken, strict=True)):
                 yield place, task(piece, some)
                 done(piece.rows)
+
+    def add_up(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> tuple[Whole, ...]:
+        """As results come."""
+        return added_once(self.run(task, pieces, taken), len(pieces))
+
+
+def added_once(found: Iterable[tuple[int, tuple[Whole, ...]]], count: int) -> tuple[Whole, ...]:
+    """The sum of what so many pieces gave, each once however often it came; no more than two are in memory."""
+    seen: set[int] = set()
+
+    def first_ones() -> Iterator[tuple[Whole, ...]]:
+        for place, sums in found:
+            if place not in seen:
+                seen.add(place)
+                yield sums
+
+    sums = total(first_ones())
+    check(seen == set(range(count)), LOST)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -177,8 +200,11 @@ class Streamed:
         return replace(self, changed=changed, features=features)
 
     def add_up(self, part: Part) -> list[Array]:
-        """The sums over all pieces, each counted once."""
-        return [whole.value() for whole in total(iter(self.each(Adding(self.changed, part))))]
+        """The sums over all pieces, each counted once; pieces of which no record takes part are not read."""
+        shared = self._shared()
+        wanted = [place for place, some in enumerate(shared) if some is None or len(some)] or [0]
+        pieces, taken = [self.pieces[place] for place in wanted], [shared[place] for place in wanted]
+        return [whole.value() for whole in self.engine.add_up(Adding(self.changed, part), pieces, taken)]
 
     def each(self, task: Task) -> list[Any]:
         """The task's result for every piece, in the order of the pieces: each once, however often it was tried."""

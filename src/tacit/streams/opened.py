@@ -11,7 +11,8 @@ from typing import Any
 from tacit.checks import check
 from tacit.data.delimited import Dialect
 from tacit.streams.columnar import Types, arrow_pieces, check_same, parquet_pieces
-from tacit.streams.frames import frame_source, partition_source
+from tacit.streams.frames import frame_source
+from tacit.streams.partitions import partition_source
 from tacit.streams.pieces import Piece, Source
 from tacit.streams.queries import dataset_source, lazy_source, reader_source, relation_source
 from tacit.streams.textual import delimited_pieces
@@ -105,7 +106,7 @@ def _file_source(paths: Sequence[Path], dialect: Dialect) -> Source:
     first, names = "", {}
     for path in paths:
         key = path.name if short else str(path)
-        more, types = openers[kind](path, key)
+        more, types = openers[kind](path.absolute(), key)  # another process may start in another folder
         if not first:
             first, names = key, types
         check_same(first, names, key, types)

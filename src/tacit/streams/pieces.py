@@ -40,10 +40,11 @@ class Piece(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """A table in pieces, whose columns have these names."""
+    """A table in pieces, whose columns have these names; ``width``: numbers in a row, where rows come as arrays."""
 
     pieces: tuple[Piece, ...]
     names: tuple[str, ...]
+    width: int = 0
 
     def __post_init__(self) -> None:
         keys = [piece.key for piece in self.pieces]

@@ -12,6 +12,7 @@ from tacit.checks import check
 from tacit.data.tables import Table
 from tacit.schema import Schema
 from tacit.streams.opened import is_source, open_source
+from tacit.streams.partitions import is_dask
 from tacit.streams.pieces import BATCH, Source
 
 ROWS, TARGETS, PEOPLE, WEIGHTS = "rows", "targets", "people", "weights"
@@ -83,7 +84,7 @@ def scan(
 def is_stream(X: Any) -> bool:
     """Whether a fit should read this again and again rather than take it as rows in memory."""
     on_disk = isinstance(X, np.memmap) and X.nbytes > LARGE
-    return on_disk or isinstance(X, Scan | Selected) or is_source(X)
+    return on_disk or isinstance(X, Scan | Selected) or is_source(X) or is_dask(X, "Array")
 
 
 def check_in_memory(X: Any, sentence: str) -> None:
@@ -125,4 +126,4 @@ def array_source(X: Any, y: Any, groups: Any = None, weights: Any = None) -> Sou
     check(all(len(array) == rows for array in arrays.values()), "Expected one target, person and weight for each row.")
     step = 16 * BATCH
     pieces = tuple(ArrayPiece(arrays, start, min(start + step, rows)) for start in range(0, rows, step))
-    return Source(pieces, tuple(arrays))
+    return Source(pieces, tuple(arrays), int(X.shape[1]))
