@@ -193,7 +193,7 @@ def _fail(piece: Piece, future: Any) -> Never:
     if error is None:
         sentence = "the cluster gave it up. Is its scheduler still there?"
     elif kind == "KilledWorker":
-        sentence = "every worker that tried it died. Was there too little memory?"
+        sentence = "every worker that had it to do died. Was there too little memory?"
     else:
         sentence = f"it could not be computed on the cluster: {kind}. The logs of the workers say why."
     raise ValueError(f"{piece.key}: {sentence}") from None
