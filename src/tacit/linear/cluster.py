@@ -67,7 +67,8 @@ class Cluster:
     ) -> Iterator[tuple[list[Any], Any]]:
         """A future for every piece, and that of their sum. However the block ends, nothing of them stays there."""
         name = f"{self.client.id}-{next(_RUNS)}"  # no two passes share a key, so none is given another's results
-        graph, leaves = _leaves(name, task, pieces, taken)
+        threads = sum(self.client.nthreads().values())
+        graph, leaves = _leaves(name, task, pieces, taken, threads)
         roots = _tree(name, graph, leaves) if merging else []
         futures = self.client.get(graph, [*leaves, *roots], sync=False)
         try:
@@ -152,11 +153,15 @@ def merged(many: Sequence[Found]) -> Found:
 
 
 def _leaves(
-    name: str, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]
+    name: str, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken], threads: int
 ) -> tuple[dict[Any, Any], list[tuple[str, int]]]:
-    """Dask's graph of all pieces, and the keys of their results."""
-    shared = f"tacit-task-{name}"
-    graph: dict[Any, Any] = {shared: (open_task, Sent.of(task))}
+    """Dask's graph of all pieces, and the keys of their results.
+
+    Of many pieces Dask gives each worker its next one when it is free. Of few, at most two a thread, it sends all to
+    the worker that has what they need: the task must then be in several places.
+    """
+    opened, copies = Sent.of(task), len(pieces) if len(pieces) <= 2 * threads else 1
+    graph: dict[Any, Any] = {(f"tacit-task-{name}", place): (open_task, opened) for place in range(copies)}
     known: set[int] = set()
     for place, (piece, some) in enumerate(zip(pieces, taken, strict=True)):
         parts = partitions(piece)
@@ -165,6 +170,7 @@ def _leaves(
                 known.add(id(part.tasks))
                 graph.update(part.tasks)
         keys = [key for part in parts for key in part.keys]
+        shared = (f"tacit-task-{name}", place % copies)
         graph[_leaf(name, place)] = (of_piece, __version__, shared, Sent.of(place, hollow(piece), some), keys)
     return graph, [_leaf(name, place) for place in range(len(pieces))]
 
