@@ -71,6 +71,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="whether a part of the budget pays for whitened rows; default: auto, by a rule from public facts",
     )  # fmt: skip
     parser.add_argument("--clip", type=float, default=1.0, help="longer rows are shrunk to this norm; default: 1")
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="read the files on the workers of this scheduler, such as tcp://host:8786"
+    )
     parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
     parser.add_argument(
         "--report",

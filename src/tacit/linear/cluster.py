@@ -42,14 +42,13 @@ class Cluster:
     def run(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> Iterator[tuple[int, Any]]:
         """Results as they come: all of them, to this process."""
         with self._submitted(task, pieces, taken, False) as (futures, _):
-            for future in self._done(futures, pieces):
-                found: Found = future.result()
+            for found in self._done(futures, pieces, fetched=True):
                 yield found.places[0], found.value
 
     def add_up(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> tuple[Whole, ...]:
         """The sum, merged on the workers."""
         with self._submitted(task, pieces, taken, True) as (futures, root):
-            for _ in self._done(futures, pieces):
+            for _ in self._done(futures, pieces, fetched=False):
                 pass
             try:
                 found: Found = root.result()
@@ -80,15 +79,21 @@ class Cluster:
             for future in futures:
                 future.release()
 
-    def _done(self, futures: Sequence[Any], pieces: Sequence[Piece]) -> Iterator[Any]:
-        """Each future when it is done, held no longer than it is looked at."""
+    def _done(self, futures: Sequence[Any], pieces: Sequence[Piece], fetched: bool) -> Iterator[Any]:
+        """Each piece when it is done, with what was found where that is to be fetched; then it is held no longer."""
         places = {future.key: place for place, future in enumerate(futures)}
         with watch_pass(sum(piece.rows for piece in pieces)) as told:
             for future in import_module("distributed").as_completed(futures):
                 piece = pieces[places[future.key]]
-                if future.status != "finished":
-                    _fail(piece, future)
-                yield future
+                found, failure = None, None
+                try:
+                    if fetched or future.status != "finished":
+                        found = future.result()
+                except Exception as error:
+                    failure = error
+                if failure is not None:
+                    _fail(piece, failure)  # out here, so that the sentence does not bring the other along
+                yield found
                 future.release()
                 told(piece.rows)
 
@@ -190,19 +195,18 @@ def _tree(name: str, graph: dict[Any, Any], keys: list[Any]) -> list[Any]:
     return keys
 
 
-def _fail(piece: Piece, future: Any) -> Never:
+def _fail(piece: Piece, error: Exception) -> Never:
     """Why a piece has no result, in a sentence that names it; that of another library may quote a cell."""
-    error = future.exception() if future.status == "error" else None
     if isinstance(error, ToldError):
-        raise error.args[0] from None
+        raise error.args[0]
     kind = type(error).__name__
-    if error is None:
+    if "Cancelled" in kind:
         sentence = "the cluster gave it up. Is its scheduler still there?"
     elif kind == "KilledWorker":
         sentence = "every worker that had it to do died. Was there too little memory?"
     else:
         sentence = f"it could not be computed on the cluster: {kind}. The logs of the workers say why."
-    raise ValueError(f"{piece.key}: {sentence}") from None
+    raise ValueError(f"{piece.key}: {sentence}")
 
 
 def cluster_of(engine: Any) -> Cluster:
