@@ -44,10 +44,10 @@ class Asked:
             person, weight = None if groups is None else PEOPLE, None if sample_weight is None else WEIGHTS
             return cls(Scan(source), TARGETS, person, weight)
         if is_dask(X, "Array", "DataFrame") and not (y is None or isinstance(y, str)):
-            given = {TARGETS: y, PEOPLE: groups, WEIGHTS: sample_weight}
-            beside = {name: one for name, one in given.items() if not (one is None or isinstance(one, str))}
+            asked = {TARGETS: y, PEOPLE: groups, WEIGHTS: sample_weight}
+            beside = {name: one for name, one in asked.items() if not (one is None or isinstance(one, str))}
             X = Scan(collection_source(X, ROWS, beside))
-            y, groups, sample_weight = (name if name in beside else one for name, one in given.items())
+            y, groups, sample_weight = (name if name in beside else one for name, one in asked.items())
         check(not is_dask(X, "Array"), "Expected y as a Dask array or series too: the columns of X have no names.")
         found = X.scan if isinstance(X, Selected) else X if isinstance(X, Scan) else scan(X)
         picked = X.names if isinstance(X, Selected) else None
