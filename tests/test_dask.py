@@ -54,7 +54,7 @@ def cluster():
         # Workers start as copies of a process that has imported all they need.
         needed = ["distributed", "pandas", "pyarrow.parquet", "tacit.linear.cluster", "tacit.linear.losses"]
         distributed.utils.get_mp_context().set_forkserver_preload(needed)
-        own = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+        own = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
         with own, distributed.Client(own) as client:
             yield own, client
 

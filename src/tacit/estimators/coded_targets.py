@@ -82,7 +82,9 @@ class ScaledTargets:
 
     def __call__(self, table: Table) -> Array:
         """The targets of a table, a row each."""
-        return scaled(self.read(table), self.bounds, self.units, self.within)[:, None]
+        values = self.read(table)
+        check(values.dtype.kind in "biuf", "expected numbers as targets.")
+        return scaled(values.astype(np.float64), self.bounds, self.units, self.within)[:, None]
 
 
 def scaled(values: Array, bounds: tuple[float, float], units: tuple[float, float], within: Targets) -> Array:

@@ -44,10 +44,10 @@ class Asked:
             person, weight = None if groups is None else PEOPLE, None if sample_weight is None else WEIGHTS
             return cls(Scan(source), TARGETS, person, weight)
         if is_dask(X, "Array", "DataFrame") and not (y is None or isinstance(y, str)):
-            given = {TARGETS: y, PEOPLE: groups, WEIGHTS: sample_weight}
-            beside = {name: one for name, one in given.items() if not (one is None or isinstance(one, str))}
+            asked = {TARGETS: y, PEOPLE: groups, WEIGHTS: sample_weight}
+            beside = {name: one for name, one in asked.items() if not (one is None or isinstance(one, str))}
             X = Scan(collection_source(X, ROWS, beside))
-            y, groups, sample_weight = (name if name in beside else one for name, one in given.items())
+            y, groups, sample_weight = (name if name in beside else one for name, one in asked.items())
         check(not is_dask(X, "Array"), "Expected y as a Dask array or series too: the columns of X have no names.")
         found = X.scan if isinstance(X, Selected) else X if isinstance(X, Scan) else scan(X)
         picked = X.names if isinstance(X, Selected) else None
@@ -66,10 +66,10 @@ class Asked:
                 name is None or isinstance(name, str), f"Expected {word} to name a column: the table is not in memory."
             )
             check(name is None or name in found.names, f"The table has no column {name!r}, which {word} names.")
-        used = [name for name in (target, groups, sample_weight) if name is not None]
-        check(len(set(used)) == len(used), "Expected y, groups and sample_weight to name different columns.")
+        given = [name for name in (target, groups, sample_weight) if name is not None]
+        check(len(set(given)) == len(given), "Expected y, groups and sample_weight to name different columns.")
         check(
-            picked is None or not set(picked) & set(used),
+            picked is None or not set(picked) & set(given),
             "Expected columns that predict, and neither y, groups nor sample_weight among them.",
         )
         if found.schema is not None:

@@ -162,7 +162,7 @@ class Batches:
             clip=1.0, intercept=0.0, person=asked.person, rows_per_person=most,
         )  # fmt: skip
         words = () if asked.person is None else people_words(most, counted)
-        return cls(stream(found.source, reader, engine_of(found.engine)), most, words)
+        return cls(stream(found.source, reader, engine_of(found.engine, found.source.pieces)), most, words)
 
     @property
     def people(self) -> int:

@@ -197,7 +197,7 @@ def look_through(
     names = tuple(dict.fromkeys(name for _, name, _ in reads))
     reader = Reader(Cells(reads), NoTargets(), names, 0, 1.0, 0.0, 0, person, rows_per_person)
     Whose.checked(table.rows)
-    records = stream(table.source, reader, engine_of(table.engine))
+    records = stream(table.source, reader, engine_of(table.engine, table.source.pieces))
     persons = None if person is None else records.count
     return Scanned(records, Whose.checked(table.rows, persons, rows_per_person))
 

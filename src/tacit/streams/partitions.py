@@ -36,6 +36,11 @@ class PartitionPiece:
     rows: int
     key: str
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        cull: Any = import_module("dask.optimization").cull
+        own = cull(dict(self.tasks), list(self.keys))[0] if self.tasks else {}  # its tasks and no others
+        return PartitionPiece, (own, self.keys, self.columns, self.names, self.rows, self.key)
+
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Its rows in order, BATCH at a time; the whole partition is in memory meanwhile."""
         dask: Any = import_module("dask")
