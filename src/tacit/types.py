@@ -29,6 +29,8 @@ Targets = Literal["signs", "classes"] | tuple[float, float]
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-remove")
 RADII = (1e-50, 1e50)
 """Norms that rows may be clipped to: squares and fourth powers of them are far from where doubles end."""
+MOST_ROWS_EACH = 1 << 20
+"""The most rows of one person: all of them are added up in one block, on grids that are coarser for more rows."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,10 @@ class Facts:
         least, most = RADII
         check(
             least <= self.radius <= most, f"Expected rows of norm {self.radius:g} to be between {least:g} and {most:g}."
+        )
+        check(
+            (self.rows_per_person or 1) <= MOST_ROWS_EACH,
+            f"Expected rows_per_person={self.rows_per_person} to be at most {MOST_ROWS_EACH:,}.",
         )
 
     @classmethod

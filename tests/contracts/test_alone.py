@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
-from tacit.linear.problem import Problem, Records, block_rows, hessian_slack
+from tacit.linear.arithmetic import hessian_slack
+from tacit.linear.problem import Problem, Records
+from tacit.linear.records import block_rows
 
 WIDTHS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 1000, 4097, 8191, 8192, 8193, 9000]
 FORMS = {

@@ -2,8 +2,8 @@ r"""What rounding can do to sums over records: from public facts alone.
 
 Sums are exact (:mod:`tacit.linear.whole`), and a record's part of a sum depends on the record and the weights alone. So
 two neighbours' sums differ by exactly one record's computed part, or by two, and the sensitivity of a computed sum is
-the bound on a part, plus what rounding adds to *one* part: it does not grow with the number of records. The proofs are
-on the docs' page "Noise".
+the bound on a part, plus what rounding adds to *one* part. What is left that grows with the number of records is writing
+the sum as doubles: an ulp or two of it. The proofs are on the docs' page "Noise".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 
 from tacit.data.rows import BITS
 from tacit.linear.records import most_rows
-from tacit.linear.whole import DIGITS, digits_of, power
+from tacit.linear.whole import DIGITS, added_digits, digits_of, power
 from tacit.types import Facts
 
 U = 2.0**-53
@@ -24,10 +24,12 @@ ALL_DIGITS = 90
 """As many as hold every digit of numbers 2**37 times smaller than the largest."""
 FARTHEST = 1e6
 """Where noisy steps cut each weight, for rows of norm 1: so that nothing overflows; far above what is reached."""
+WRITTEN = 16
+"""Roundings of a sum at most: as it is written in doubles, and as it is brought to the units in which noise is added."""
 
 
 def several(facts: Facts) -> int:
-    """Rows of one record, at most."""
+    """The most rows of one record, each of which is rounded by itself."""
     return facts.rows_per_person or 1
 
 
@@ -44,12 +46,12 @@ def slope_pieces(facts: Facts, digits: int) -> int:
 
 def noisy_pieces(facts: Facts) -> int:
     """Of slopes in sums that get noise."""
-    return slope_pieces(facts, NOISY_DIGITS)
+    return slope_pieces(facts, NOISY_DIGITS + digits_of(several(facts)))
 
 
 def certain_pieces(facts: Facts) -> int:
     """Of slopes in sums that certify a minimum."""
-    return slope_pieces(facts, CERTAIN_DIGITS + math.ceil(math.log2(facts.records + 1)))
+    return slope_pieces(facts, CERTAIN_DIGITS + math.ceil(math.log2(facts.records + 1)) + digits_of(several(facts)))
 
 
 def largest_slope(facts: Facts, clip: float = math.inf, slopes: int = 1) -> float:
@@ -62,34 +64,45 @@ def largest_slope(facts: Facts, clip: float = math.inf, slopes: int = 1) -> floa
 
 
 def slope_rounding(facts: Facts, largest: float, pieces: int) -> float:
-    """How far slopes of one model move when they are rounded, as a norm: half a step of the last piece each."""
+    """How far a record's slopes of one model move when they are rounded, as a norm: half a step of the last piece each."""
     scores = facts.outputs // facts.models
-    return 0.5 * math.sqrt(scores) * power(largest) * 2.0 ** (-slope_digits(facts) * pieces)
+    return 0.5 * several(facts) * math.sqrt(scores) * power(largest) * 2.0 ** (-slope_digits(facts) * pieces)
 
 
 def rounding_slack(facts: Facts, clip: float | None = None) -> float:
     """Growth of a noisy gradient sum's sensitivity by rounding, relative to ``clip`` (None: the loss's own G).
 
-    A part is slope times row, the slope cut so that its norm is at most ``clip``: right to (d + k + 64) u. Then the
-    slope is rounded: that of every row, where a person has several, however little it weighs. There are at most two
-    such parts in the difference of two sums.
+    A part is slope times row, the slope cut so that its norm is at most ``clip``: right to (d + k + 64) u, and a person's
+    mean of m of them to m u more. Then slopes are rounded. There are at most two such parts in the difference of two
+    sums, and each sum is written as doubles.
     """
     clip = facts.radius * facts.loss.lipschitz if clip is None else clip
     rounded = facts.radius * slope_rounding(facts, largest_slope(facts, clip), noisy_pieces(facts)) / clip
-    return 2.0 * ((facts.features + facts.outputs + 64) * U + several(facts) * rounded)
+    return 2.0 * ((facts.features + facts.outputs + several(facts) + 64) * U + rounded) + written(facts)
+
+
+def written(facts: Facts) -> float:
+    """What writing two neighbours' exact sums as doubles adds to their distance, relative to the largest part."""
+    return 2.0 * WRITTEN * (facts.records + 1) * U
+
+
+def added_rounding(facts: Facts) -> float:
+    """How far a record's numbers move when they are rounded to be added up, relative to the largest of them."""
+    return several(facts) * 2.0 ** -added_digits(most_rows(facts.features, facts.rows_per_person))
 
 
 def hessian_slack(facts: Facts, runs: int = 1) -> float:
     """As :func:`rounding_slack`, of a sum of outer products, relative to the largest part, ``beta R^2``.
 
     A row v = sqrt(c) x is rounded to v', |v' - v| <= sqrt(d)/2 steps =: r; ||v'v'^T - vv^T|| <= (2 + r) r. Computing v
-    costs (d + 128) u. At most two parts. Where a record has several rows, or a row comes as ``runs`` shorter ones, the
-    outer products of all are added up; the squares of their norms add up to at most R^2, so the norms to sqrt(count) R.
+    costs (d + 128) u. At most two parts. Where a record comes as q rows, a person's or ``runs`` shorter ones of each,
+    whose outer products are added up, the norms of those add up to at most sqrt(q) times the bound on one.
     """
     digits = (DIGITS - digits_of(runs * most_rows(facts.features, facts.rows_per_person))) // 2
     rounded = math.sqrt(facts.features / runs) * 2.0**-digits  # of a step's power of two, at most twice R
-    count = runs * several(facts)
-    return 2.0 * ((2 * math.sqrt(count) + count * rounded) * rounded + (facts.features + 128) * U)
+    rows = runs * several(facts)
+    computed = (facts.features + several(facts) + 128) * U
+    return 2.0 * ((2 * math.sqrt(rows) + rows * rounded) * rounded + computed) + written(facts)
 
 
 def largest_weight(facts: Facts) -> float:
@@ -97,16 +110,17 @@ def largest_weight(facts: Facts) -> float:
     return FARTHEST / facts.radius
 
 
-def gradient_rounding(facts: Facts, reach: float) -> float:
+def gradient_rounding(facts: Facts, reach: float, pieces: int | None = None) -> float:
     """How far a computed gradient can be from the exact one, for weights within the norm ``reach``.
 
     A score is wrong by at most (d + 8) u times the norms of row and weights, and a slope by the loss's curvature times
-    that; its evaluation takes 64 u, and rounding it what :func:`slope_rounding` says. The sum is exact until it is
-    written as a double.
+    that; its evaluation takes 64 u, and rounding it to ``pieces`` (None: :func:`certain_pieces`) what
+    :func:`slope_rounding` says. The sum is exact until it is written as a double.
     """
-    slopes = slope_rounding(facts, facts.loss.lipschitz, certain_pieces(facts)) * math.sqrt(facts.models)
+    pieces = certain_pieces(facts) if pieces is None else pieces
+    slopes = slope_rounding(facts, facts.loss.lipschitz, pieces) * math.sqrt(facts.models)
     scores = (facts.features + 8) * (1 + facts.radius * reach) * facts.loss.smoothness / facts.loss.lipschitz
-    each = (facts.features + facts.outputs + 72 + scores) * U * facts.gradient + several(facts) * facts.radius * slopes
+    each = (facts.features + facts.outputs + several(facts) + 72 + scores) * U * facts.gradient + facts.radius * slopes
     return (facts.records + 1) * each
 
 

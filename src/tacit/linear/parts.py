@@ -117,9 +117,9 @@ class NormSquares:
     """The sum of squared norms of design rows, or a little more."""
 
     def __call__(self, block: Block) -> tuple[Whole, ...]:
-        """The block's part: a step more a record than it is rounded to."""
+        """The block's part: more is added to each than rounding takes away."""
         squares, most = block.norms**2, block.radius**2
-        return (added(block.shares.weigh(squares + most * 2.0**-30), 2 * most, block.most),)
+        return (added(block.shares.weigh(squares) + most * 2.0**-30, 2 * most, block.most),)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from scipy import sparse
 
 from tacit.data.canonical import thin
 from tacit.linear.records import Block
-from tacit.linear.whole import Whole, added, digits_of
+from tacit.linear.whole import Whole, added
 from tacit.types import Array, Facts
 
 WIDER = 2.0
@@ -72,5 +72,4 @@ def people_sums(block: Block, slopes: Array, clip: float, *, coupled: bool) -> t
     norms = np.sqrt(np.add.accumulate(squares, axis=1)[:, -1:] if coupled else squares)
     factors = np.broadcast_to(clip / np.maximum(norms, clip), (len(starts), len(means)))
     parts = np.stack([mean * factor[:, None] for mean, factor in zip(means, factors.T, strict=True)], axis=2)
-    digits = min(PART_DIGITS, 53 - digits_of(block.most))
-    return added(parts, clip, block.most, digits), added(np.minimum(norms, clip), clip, block.most)
+    return added(parts, clip, block.most, PART_DIGITS), added(np.minimum(norms, clip), clip, block.most)

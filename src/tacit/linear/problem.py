@@ -68,10 +68,10 @@ class Problem:
         total = total + 0.5 * self.strength * (weights**2).sum(axis=axis)
         return np.asarray(total if self.linear is None else total + (self.linear * weights).sum(axis=axis))
 
-    def gradient(self, weights: Array) -> Array:
-        """The full gradient of the objective."""
-        facts = self.facts
-        part = parts.Gradient(self.loss, Pieces.of(weights), self._steepest(weights), certain_pieces(facts))
+    def gradient(self, weights: Array, pieces: int | None = None) -> Array:
+        """The full gradient of the objective; slopes are rounded to so many ``pieces``, None: as a certificate needs."""
+        count = certain_pieces(self.facts) if pieces is None else pieces
+        part = parts.Gradient(self.loss, Pieces.of(weights), self._steepest(weights), count)
         (total,) = self.records.add_up(part)
         total = total + self.strength * weights
         return total if self.linear is None else total + self.linear

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from tacit.data.canonical import thin
 from tacit.data.rows import BITS, on_grid
@@ -37,7 +38,7 @@ _LEAST = -600
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A sum in whole steps, ``(high * 2**26 + low) * steps``, exact for 2**26 blocks; a step a first index."""
+    """A sum in whole steps, ``(high * 2**26 + low) * steps``, exact up to 2**79 of them; a step a first index."""
 
     high: Array = field(repr=False)
     low: Array = field(repr=False)
@@ -51,18 +52,19 @@ class Whole:
         return cls(high, scaled - high * _HALF, tuple(steps))
 
     def plus(self, other: Whole) -> Whole:
-        """The sum of both, exact."""
-        return Whole(self.high + other.high, self.low + other.low, self.steps)
+        """The sum of both, exact; what is above 2**26 in the low part is carried."""
+        low = self.low + other.low
+        carried = np.floor(low / _HALF)
+        return Whole(self.high + other.high + carried, low - carried * _HALF, self.steps)
 
     def negative(self) -> Whole:
         """Its negative."""
         return Whole(-self.high, -self.low, self.steps)
 
     def value(self) -> Array:
-        """The sum in double precision, without the first axis: rounded in one fixed order."""
-        carried = np.floor(self.low / _HALF)
+        """The sum in double precision, without the first axis: the steps' sums, each rounded once, in one order."""
         shape = _shaped(self.steps, self.high)
-        parts = (self.high + carried) * (_HALF * shape) + (self.low - carried * _HALF) * shape
+        parts = self.high * (_HALF * shape) + self.low * shape
         total = parts[-1]
         for part in parts[-2::-1]:
             total = total + part
@@ -101,7 +103,8 @@ class Pieces:
     def of(cls, weights: Array, count: int = 2) -> Pieces:
         """``count`` pieces of 28 digits each."""
         left, parts, root = weights.copy(), [], max(0.5 * math.sqrt(len(weights)), 1.0)
-        sizes = np.linalg.norm(weights, axis=0)
+        tops = np.abs(weights).max(axis=0, initial=math.ldexp(1.0, _LEAST))  # squares neither overflow nor vanish
+        sizes = tops * np.linalg.norm(weights / tops, axis=0)
         for _ in range(count):
             steps = _powers(sizes) * 2.0 ** (1 - WEIGHT_DIGITS)
             piece = np.rint(left / steps) * steps
@@ -148,25 +151,32 @@ def gathered(rows: Any, slopes: Array, grid: float, largest: float, most: int, c
     return Whole.of(shaped, [grid * step for step in steps])
 
 
+def added_digits(most: int, digits: int = 36) -> int:
+    """Binary digits of numbers of which a block of at most ``most`` is added up."""
+    return min(digits, DIGITS - digits_of(most))
+
+
 def added(values: Array, largest: float, most: int, digits: int = 36) -> Whole:
     """The sum over the first axis of numbers of size at most ``largest``, each rounded to so many digits."""
-    parts, steps = split(values, largest, min(digits, DIGITS - digits_of(most)), 1)
+    parts, steps = split(values, largest, added_digits(most, digits), 1)
     return Whole.of(parts.sum(axis=0)[None], steps)
 
 
 def outer_sum(rows: Any, largest: float, most: int, count: int = 1) -> Whole:
     """``sum_i v_i v_i^T`` of a block of at most ``most`` rows with entries of at most ``largest``."""
     digits = (DIGITS - digits_of(most)) // 2
+    parts, steps = split(rows.data[:, None] if thin(rows) else rows, largest, digits, count)
     if thin(rows):
-        rows = rows.tocsr(copy=True)
-        pieces, steps = split(rows.data, largest, digits, 1)
-        rows.data = pieces
-        return Whole.of((rows.T @ rows).toarray()[None], [steps[0] ** 2])
-    parts, steps = split(rows, largest, digits, count)
+        pieces = [sparse.csr_array((part, rows.indices, rows.indptr), shape=rows.shape) for part in parts.T]
+    else:
+        pieces = np.hsplit(parts, count)
     if count == 1:
-        return Whole.of((parts.T @ parts)[None], [steps[0] ** 2])
-    size = rows.shape[1]
-    high, low = parts[:, :size], parts[:, size:]
-    cross = high.T @ low
-    sums = np.stack([high.T @ high, cross + cross.T, low.T @ low])
+        return Whole.of(_full(pieces[0].T @ pieces[0])[None], [steps[0] ** 2])
+    high, low = pieces
+    cross = _full(high.T @ low)
+    sums = np.stack([_full(high.T @ high), cross + cross.T, _full(low.T @ low)])
     return Whole.of(sums, [steps[0] ** 2, steps[0] * steps[1], steps[1] ** 2])
+
+
+def _full(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if thin(matrix) else matrix)

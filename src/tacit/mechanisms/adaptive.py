@@ -177,7 +177,8 @@ class AdaptiveGradient:
         lowest, start = LOWEST * unit, START * unit
         share = person_share(facts)
         person = share if share == 1 else share / WIDER  # of a row's clip
-        arithmetic = (rounding_slack(facts, lowest) + person_slack(facts)) / person
+        # Grids are powers of two: next to a larger clip one can be twice as coarse as next to the least.
+        arithmetic = (2 * rounding_slack(facts, lowest) + person_slack(facts)) / person
         moved = sensitivity(weight).plus((1 + weight) * arithmetic)
 
         def released(scale: float) -> tuple[Event, ...]:

@@ -19,7 +19,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from tacit.checks import refuse
-from tacit.linear.arithmetic import gradient_rounding
+from tacit.linear.arithmetic import U, certain_pieces, gradient_rounding
 from tacit.linear.problem import Problem
 from tacit.linear.records import in_memory
 from tacit.linear.solvers.certain import check_certifiable, solve, solver_slack
@@ -134,13 +134,17 @@ class Passes:
     theorem: str = "permutation-output"
 
     def sensitivity(self, facts: Facts) -> Sensitivity:
-        """One batch a pass differs, by ``2 G eta / b``."""
+        """One batch a pass differs, by ``2 G eta / b``; each step of either run adds what rounding does.
+
+        To a batch's gradient, at most ``rounding * G``, and to the weights, four roundings of numbers of their size.
+        """
         strength = self.strength
         moved = 2 * facts.gradient / strength if strength else 2 * self.passes * facts.gradient * self.step / self.batch
         longest = 1 / strength if strength else self.passes * self.step / self.batch
         reach = 2 * (facts.records + self.batch) * facts.gradient * longest
-        rounding = gradient_rounding(replace(facts, records=self.batch), reach) / facts.gradient  # of one batch
-        return Sensitivity(None, moved * (1 + 2 * rounding * math.ceil(facts.records / self.batch)))
+        one, pieces = replace(facts, records=self.batch), certain_pieces(facts)
+        rounding, batches = gradient_rounding(one, reach, pieces) / facts.gradient, math.ceil(facts.records / self.batch)
+        return Sensitivity(None, moved * (1 + 2 * rounding * batches) + 8 * U * reach * self.passes * batches)
 
     def fixed(self, records: int) -> bool:
         """Only where one batch holds all records, in whatever order: batches are sorted."""
@@ -154,10 +158,10 @@ class Passes:
             replace(problem, records=records.take(np.sort(order[i : i + self.batch])))
             for i in range(0, facts.records, self.batch)
         ]
-        weights, mean = problem.start(), self.strength / facts.records
+        weights, mean, pieces = problem.start(), self.strength / facts.records, certain_pieces(facts)
         for t in range(self.passes * len(batches)):
             size = min(1 / (facts.curvature + mean), 1 / (mean * (t + 1))) if mean else self.step
-            gradient = batches[t % len(batches)].gradient(weights) / self.batch + mean * weights
+            gradient = batches[t % len(batches)].gradient(weights, pieces) / self.batch + mean * weights
             weights = weights - size * gradient
         return weights
 

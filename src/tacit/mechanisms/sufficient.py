@@ -23,7 +23,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tacit.linear.arithmetic import hessian_slack, several, slope_pieces, slope_rounding
+from tacit.linear.arithmetic import (
+    added_rounding,
+    hessian_slack,
+    several,
+    slope_pieces,
+    slope_rounding,
+    written,
+)
 from tacit.linear.problem import Problem
 from tacit.linear.records import Block
 from tacit.linear.symmetric import flat, square
@@ -201,12 +208,17 @@ def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: 
 
 
 def _rounding(weights: Weights, facts: Facts) -> float:
-    """What rounding adds to the sensitivity, in units R = B = 1: of rows in outer products, and of targets."""
+    """What rounding adds to the sensitivity, in units R = B = 1: of rows in outer products, targets, and weights of rows.
+
+    A row's weight is rounded where it multiplies the row, as targets are, and where weights are counted.
+    """
     square = facts.radius**2 - facts.constant**2
     rows = math.sqrt(weights.second) * hessian_slack(facts) * facts.radius**2 / square
-    targets = several(facts) * slope_rounding(facts, 1.0, slope_pieces(facts, CROSS_DIGITS))
-    cross = math.sqrt(weights.cross + weights.target)
-    return rows + 2 * cross * targets + (facts.features + 64) * 2.0**-50
+    targets = slope_rounding(facts, 1.0, slope_pieces(facts, CROSS_DIGITS))
+    first = math.sqrt(weights.mean + weights.cross + weights.target)
+    counts = math.sqrt(weights.count) * added_rounding(facts)
+    parts = (weights.sensitivity().add_remove or 0.0) * written(facts)
+    return rows + 2 * (first * targets + counts) + parts + (facts.features + several(facts) + 64) * 2.0**-50
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class Svrg:
         person_clip = person_share(facts) * chosen.clip
         clip = row_clip(facts, person_clip)
         difference, root, person = 0.5 * clip, math.sqrt(facts.models), person_clip / clip
-        narrow = 0.5 * difference  # a difference has two rounded slopes
+        narrow = 0.5 * difference  # differences are of two slopes, so their grid is as of one slope cut at half
         slack = rounding_slack(facts, narrow) + person_slack(facts)
 
         def released(multiplier: float) -> tuple[Event, ...]:
