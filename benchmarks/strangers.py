@@ -125,7 +125,7 @@ def _attack(numbers, name, times, zeros, trials):
         one = Sums.of(*numbers.perturb(np.array([[0.0, 1.0]]), np.array([label]), source))
         noise = numbers.cross_scale * math.sqrt(len(X)) * rng.standard_normal(2)
         cross = np.rint((clean + noise) / numbers.steps[1]).astype(np.int64).astype(object)
-        sums = Sums(n - 1 + times, base.second + times * one.second, cross + times * one.cross)
+        sums = Sums.exactly(n - 1 + times, base.second + times * one.second, cross + times * one.cross)
         return numbers.train(sums, source).weights[:, 0]
 
     def sampler(label):

@@ -24,8 +24,8 @@ from tacit.report import catalogue as survey
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PARTS = (
-    "start", "schema", "features", "additive", "intervals", "evaluate", "statistics", "search", "ledger", "people",
-    "statement", "which-method", "methods",
+    "start", "schema", "sources", "features", "additive", "intervals", "evaluate", "statistics", "search", "ledger",
+    "people", "statement", "which-method", "methods",
 )  # fmt: skip
 ALONE = [DOCS / f"{name}.md" for name in PARTS]
 RUN = [ROOT / "README.md", *ALONE, *sorted((DOCS / "tutorials").glob("*.md"))]

@@ -365,17 +365,18 @@ def test_longest(size):
 
 
 def test_coins_are_exact():
-    """The words below the rate's first 64 digits, and on a tie the rest of the digits."""
+    """The byte below the rate's first 8 digits, and on a tie the next 64, and the rest."""
     third = 1 / 3
-    first = math.floor(Fraction(third) * 2**64)
-    rest = Fraction(third) * 2**64 - first
-    assert rest == 0  # a double near 1/3 has 54 digits
-    for word, expected in ((first - 1, True), (first, False), (first + 1, False)):
-        assert choose(Script([word]), 1, third)[0] == expected
-    tiny = 3 * 2.0**-70  # 0.046875 of 2**-64: the first word must be 0, the second below 3 * 2**58
-    for words, expected in (([0, 3 * 2**58 - 1], True), ([0, 3 * 2**58], False), ([1], False)):
+    first, rest = divmod(Fraction(third) * 2**8, 1)
+    second = int(rest * 2**64)
+    assert rest * 2**64 == second  # a double near 1/3 has 54 digits
+    for words, expected in (([first - 1, 0], True), ([first + 1, 0], False), ([first, second - 1], True)):
+        assert choose(Script(words), 1, third)[0] == expected
+    assert not choose(Script([first, second]), 1, third)[0]
+    tiny = 3 * 2.0**-78  # 0.046875 of 2**-72: the byte and the next word must be 0, the last below 3 * 2**58
+    for words, expected in (([0, 0, 3 * 2**58 - 1], True), ([0, 0, 3 * 2**58], False), ([0, 1], False), ([1], False)):
         assert choose(Script(words), 1, tiny)[0] == expected
-    assert choose(Script([2**64 - 1]), 1, 1.0)[0]
+    assert choose(Script([]), 1, 1.0)[0]
     assert not choose(Script([0]), 1, 0.0)[0]
     for bad in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match="rate"):

@@ -20,7 +20,7 @@ from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import METHODS
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.objective import ObjectivePlan
-from tacit.privacy.noise import SeededSource
+from tacit.privacy.noise import SeededSource, choose, subset
 from tacit.privacy.normals import Draws, draw
 from tacit.types import Budget
 
@@ -29,7 +29,7 @@ TRIALS = 4
 
 
 class Tape:
-    """Keeps every draw: normal draws as a whole, since each takes as many words as it needs, and words elsewhere."""
+    """Keeps every draw: normal draws and coins as a whole, since they share words or take several, and words else."""
 
     seeded = True
 
@@ -42,6 +42,10 @@ class Tape:
 
     def normals(self, count):
         self.drawn.append(draw(self.inner, count).places)
+        return self.drawn[-1]
+
+    def coins(self, count, rate):
+        self.drawn.append(choose(self.inner, count, rate))
         return self.drawn[-1]
 
 
@@ -60,15 +64,29 @@ class Column:
 
     normals = words
 
+    def coins(self, count, rate):
+        return self.words(count)
+
+    def subset(self, count, size):
+        return np.sort(np.argsort(self.words(count), kind="stable")[:size])
+
 
 @pytest.fixture(autouse=True)
 def taped(monkeypatch):
-    """Normal draws from a tape come from its own list."""
+    """Normal draws, coins and subsets from a tape come from its own list."""
 
     def from_tape(source, count):
         return Draws(source.normals(count), {}) if hasattr(source, "normals") else draw(source, count)
 
+    def coins(source, count, rate):
+        return source.coins(count, rate) if hasattr(source, "coins") else choose(source, count, rate)
+
+    def some(source, count, size):
+        return source.subset(count, size) if hasattr(source, "subset") else subset(source, count, size)
+
     monkeypatch.setattr("tacit.privacy.normals.draw", from_tape)
+    monkeypatch.setattr("tacit.mechanisms.samplers.choose", coins)
+    monkeypatch.setattr("tacit.mechanisms.samplers.subset", some)
 
 
 def problem_for(loss, n=24, models=1):

@@ -1,13 +1,14 @@
 """Budget to noise: the price fits, hardly anything is wasted, and impossible budgets are refused."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from tacit.checks import PrivacyError
-from tacit.privacy import accounting, calibrate
+from tacit.privacy import accounting
 from tacit.privacy.calibrate import fits, smallest_scale
-from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere
+from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
 from tacit.types import Budget
 
 ONE = Sensitivity(1.0, 2.0)
@@ -37,30 +38,81 @@ def test_closed_prices_are_met_to_a_millionth(adjacency, guess):
     assert not fits(plain(scale * (1 - 3e-9)), budget)
 
 
-@pytest.mark.parametrize("guess", [1e-2, 30.0])
+def in_subsets(scale):
+    return (SubsetGaussian(clip=1.0, scale=scale, batch=20, records=1000, count=40),)
+
+
+SAMPLED = {"poisson": sampled, "subset": in_subsets}
+
+
+def asked_by(released, budget, **guess):
+    """The scales whose price was asked for, each once, and the answer."""
+    scales, found = probed(released, budget, **guess)
+    return list(dict.fromkeys(scales)), found
+
+
+@pytest.mark.parametrize("kind", SAMPLED)
+@pytest.mark.parametrize("guess", [1e-2, 1.0, 30.0])
 @pytest.mark.parametrize("epsilon", [0.3, 4.0])
-def test_sampled_prices_are_met_to_less_than_a_percent_of_epsilon_with_few_prices(epsilon, guess, monkeypatch):
-    asked = []
-    known = accounting.epsilon
-    monkeypatch.setattr(accounting, "epsilon", lambda *words: asked.append(words) or known(*words))
-    budget = Budget(epsilon, 1e-6)
-    scale = smallest_scale(sampled, budget, guess)
-    price = known(sampled(scale), 1e-6, "replace-one")
-    assert fits(sampled(scale), budget)
-    assert 0.995 * epsilon < price <= epsilon
-    assert 2 <= len(asked) <= 12
+def test_sampled_prices_are_met_to_a_thousandth_of_epsilon_with_few_prices(kind, epsilon, guess):
+    released, budget = SAMPLED[kind], Budget(epsilon, 1e-6)
+    scales, scale = asked_by(released, budget, guess=guess)
+    price = accounting.epsilon(released(scale), 1e-6, "replace-one")
+    assert fits(released(scale), budget)
+    assert 0.999 * epsilon < price <= epsilon * (1 + 1e-9)
+    assert not fits(released(scale * (1 - 1e-3)), budget)
+    assert len(scales) <= 12
 
 
-def test_the_end_of_the_bracket_that_fits_is_returned(monkeypatch):
-    """Interpolation starts from the bracket, keeps the side that fits, and trusts no price that does not."""
+def test_a_good_guess_is_answered_by_it():
     budget = Budget(1.0, 1e-6)
-    assert calibrate._interpolate(sampled, budget, 1.0, 1.0 + 1e-4) == 1.0 + 1e-4
     good = smallest_scale(sampled, budget)
-    assert calibrate._interpolate(sampled, budget, good / 2, 2 * good) == pytest.approx(good, rel=5e-3)
-    assert fits(sampled(calibrate._interpolate(sampled, budget, good / 1.01, 1.01 * good)), budget)
-    # A price that says "fits" while delta says otherwise does not win.
-    monkeypatch.setattr(calibrate, "fits", lambda events, _: False)
-    assert calibrate._interpolate(sampled, budget, good / 2, 2 * good) == 2 * good
+    assert asked_by(sampled, budget, guess=good) == ([good], good)
+
+
+def test_the_second_scale_is_where_a_plain_release_would_fit():
+    """Noise and mu are inverse without sampling; then the line through two prices is followed."""
+    budget = Budget(1.0, 1e-6)
+    good = smallest_scale(sampled, budget)
+    scales, _ = asked_by(sampled, budget, guess=1.5 * good)
+    target = accounting.gaussian_mu(1.0, 1e-6)
+    logs = [
+        math.log(accounting.gaussian_mu(1.0, accounting.delta(sampled(scale), 1.0, "replace-one")) / target)
+        for scale in scales[:2]
+    ]
+    assert scales[1] == pytest.approx(1.5 * good * math.exp(logs[0] + 1e-4), rel=1e-9)
+    slope = (logs[1] - logs[0]) / math.log(scales[1] / scales[0])
+    assert scales[2] == pytest.approx(scales[1] * math.exp(-(logs[1] + 1e-4) / slope), rel=1e-9)
+
+
+def test_only_a_scale_that_was_seen_to_fit_is_returned(monkeypatch):
+    """Whatever the prices do: here they jump, and no line leads to where they fall below the budget."""
+    budget, border = Budget(1.0, 1e-6), 7.77
+    monkeypatch.setattr(
+        accounting, "delta", lambda events, epsilon, adjacency: 1e-2 if events[-1].scale < border else 1e-9
+    )
+    for guess in (1e-3, 1.0, 50.0):
+        scale = smallest_scale(sampled, budget, guess)
+        assert border <= scale <= border * (1 + 1e-4)
+
+
+def test_what_sampled_noise_never_meets_is_refused():
+    """What was spent before costs all of the budget: more noise does not help."""
+    gone = Gaussian(Sensitivity(1.0, 1.0), 1 / (1.0001 * accounting.gaussian_mu(1.0, 1e-6)))
+    for released in SAMPLED.values():
+        with pytest.raises(PrivacyError, match=r"No amount of this noise is \(epsilon=1, delta=1e-06\)-private here"):
+            smallest_scale(released, Budget(1.0, 1e-6, spent=(gone,)))
+        with pytest.raises(PrivacyError, match="No amount of this noise"):
+            smallest_scale(released, Budget(1.0, 0.0))
+
+
+@pytest.mark.parametrize("kind", SAMPLED)
+def test_a_ledger_that_admits_less_is_obeyed_and_one_that_admits_all_costs_nothing(kind):
+    released, budget = SAMPLED[kind], Budget(1.0, 1e-6)
+    alone = smallest_scale(released, budget)
+    assert smallest_scale(released, replace(budget, admits=lambda events: True)) == alone
+    strict = smallest_scale(released, replace(budget, admits=lambda events: events[-1].scale >= 5 * alone))
+    assert 5 * alone <= strict <= 5 * alone * 1.011
 
 
 def test_no_budget_needs_no_noise_and_an_impossible_one_is_refused():
@@ -104,53 +156,27 @@ def probed(released, budget, **guess):
 
 def test_the_bracket_grows_by_four_from_one_and_then_halves():
     scales, found = probed(pure, Budget(0.25, 0.0))
-    assert scales[:4] == [1.0, 4.0, 16.0, 8.0]
+    assert scales[:5] == [1.0, 1.0, 4.0, 16.0, 8.0]  # what kind of noise it is, then its prices
     assert found == pytest.approx(8.0, rel=2e-9)
     # Then means of the logarithms, until the bracket is a billionth wide and not until no scale is left in it.
-    assert scales[4:8] == [4.0, 8.0, math.sqrt(32.0), math.sqrt(8 * math.sqrt(32.0))]
+    assert scales[5:8] == [4.0, math.sqrt(32.0), math.sqrt(8 * math.sqrt(32.0))]
     assert len(scales) == 6 + 30
     scales, found = probed(pure, Budget(3.9, 0.0), guess=8.0)
-    assert scales[:6] == [8.0, 4.0, 2.0, 1.0, 0.5, 1.0]
+    assert scales[:6] == [8.0, 8.0, 4.0, 2.0, 1.0, 0.5]
     assert found == pytest.approx(2 / 3.9, rel=2e-9)
     assert probed(pure, Budget(2.0**-380, 0.0))[1] == pytest.approx(2.0**381, rel=2e-9)
     with pytest.raises(PrivacyError):
         smallest_scale(pure, Budget(2.0**-500, 0.0))
 
 
-def test_interpolation_takes_few_prices_and_stops_at_its_tolerances():
-    """The price of epsilon is nearly a power of the scale, so the second guess is within the tolerance."""
-    budget = Budget(1.0, 1e-6)
-    good = smallest_scale(sampled, budget)
-
-    def asked(low, high):
-        scales = []
-        found = calibrate._interpolate(lambda scale: scales.append(scale) or sampled(scale), budget, low, high)
-        return scales, found
-
-    scales, _ = asked(good / 2, 2 * good)
-    assert len(set(scales)) <= 6
-    assert scales[:2] == [good / 2, 2 * good]
-    # A little to the private side of where the line says.
-    line = [accounting.epsilon(sampled(scale), 1e-6, "replace-one") for scale in scales[:2]]
-    share = math.log(line[0]) / math.log(line[0] / line[1])
-    assert scales[2] == pytest.approx(good / 2 * 4 ** (share + 0.02), rel=1e-6)
-    # Near enough at once: no third price, whether by the bracket or by epsilon.
-    assert len(asked(good, good * 1.0004)[0]) == 2
-    assert len(asked(good / 2, good)[0]) == 2
-    assert len(asked(good / 2, good * 1.02)[0]) > 2
-
-
-def test_interpolation_survives_an_infinite_price():
-    """Half of the bracket, in logarithms, when the low end has no price."""
-    scales = []
+@pytest.mark.parametrize("count", [50, 10_000])
+def test_the_search_survives_saturated_prices(count):
+    """A guess whose delta is 1, or next to nothing, says on which side the answer is and no more."""
 
     def released(scale):
-        scales.append(scale)
-        return (PoissonGaussian(clip=1.0, scale=scale, rate=0.9, count=50),)
+        return (PoissonGaussian(clip=1.0, scale=scale, rate=0.9, count=count),)
 
     budget = Budget(1.0, 1e-9)
-    good = smallest_scale(released, budget)
-    scales.clear()
-    found = calibrate._interpolate(released, budget, 1e-5, 4 * good)
-    assert scales[2] == pytest.approx(1e-5 * (4e5 * good) ** 0.52, rel=1e-6)
-    assert found == pytest.approx(good, rel=5e-3)
+    good = smallest_scale(released, budget, guess=math.sqrt(count))
+    for guess in (1e-5, 1e5):
+        assert smallest_scale(released, budget, guess) == pytest.approx(good, rel=4e-4)

@@ -1,12 +1,15 @@
 """Sources of words, and what is made of them, word by word."""
 
 import math
+from collections import Counter
+from fractions import Fraction
 from unittest import mock
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from tacit.privacy.sources import SeededSource, SystemSource, choose, permutation, uniform
+from tacit.privacy.sources import SeededSource, SystemSource, choose, permutation, subset, uniform
 
 
 class Given:
@@ -50,24 +53,62 @@ def test_uniform_numbers_are_midpoints():
     assert uniform(Given(0, 2**11, top), 3).tolist() == [0.5 * 2**-53, 1.5 * 2**-53, 1 - 2**-54]
 
 
-@pytest.mark.parametrize("rate", [0.25, 0.1, 1 / 3, 2.0**-70 * 5, 0.999])
-def test_coins_by_words(rate):
-    """Heads exactly for the words below the rate; where a word equals its first 64 digits, the rest is tossed for."""
-    first = math.floor(math.ldexp(rate, 64))
-    rest = math.ldexp(rate, 64) - first
+def packed(*digits):
+    """Words whose bytes, the lowest first, are these digits."""
+    data = bytes(digits) + bytes(-len(digits) % 8)
+    return [int.from_bytes(data[start : start + 8], "little") for start in range(0, len(data), 8)]
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.1, 1 / 3, 2.0**-70 * 5, 2.0**-80 * 5, 0.99])
+def test_coins_by_digits(rate):
+    """Heads exactly for the bytes below the rate; where a byte equals its first 8 digits, the next 64 decide."""
+    first = math.floor(256 * rate)
+    rest = math.ldexp(256 * rate - first, 64)
     if first:
-        assert choose(Given(first - 1, first + 1), 2, rate).tolist() == [True, False]
+        assert choose(Given(*packed(first - 1, first + 1)), 2, rate).tolist() == [True, False]
     if rest:
-        below = int(math.ldexp(rest, 64)) - 1
-        assert choose(Given(first, first + 1, first, below, 2**64 - 1), 3, rate).tolist() == [True, False, False]
+        second = math.floor(rest)
+        ties = packed(first, first + 1, first, first)
+        if second:
+            tossed = choose(Given(*ties, 2**64 - 1, second - 1, second + 1), 4, rate)
+            assert tossed.tolist() == [False, False, True, False]
+        third = math.floor(math.ldexp(rest - second, 64))
+        if third:
+            tossed = choose(Given(*ties, 2**64 - 1, second, second, third - 1, third + 1), 4, rate)
+            assert tossed.tolist() == [False, False, True, False]
     else:
-        assert choose(Given(first), 1, rate).tolist() == [False]
+        assert choose(Given(*packed(first)), 1, rate).tolist() == [False]
+
+
+@pytest.mark.parametrize("rate", [0.1, 1 / 3, 0.7123456789, 2.0**-30 * 0.3])
+def test_a_coins_probability_is_the_rate_to_the_last_digit(rate):
+    """Follow the ties: the parts of the interval that are heads add up to the rate, without rounding."""
+    total, width, left, words = Fraction(0), Fraction(1), rate, []
+    for bits in (8, 64, 64):
+        scaled = math.ldexp(left, bits)
+        first, width = math.floor(scaled), width / 2**bits
+        total, left = total + width * first, scaled - first
+        if first:
+            below = [*words, *packed(first - 1)] if bits == 8 else [*words, first - 1]
+            assert choose(Given(*below, *[0] * (bits == 8 and left > 0)), 1, rate).tolist() == [True]
+        words += packed(first) if bits == 8 else [first]
+        if not left:
+            assert choose(Given(*words), 1, rate).tolist() == [False]
+            break
+    assert total == Fraction(rate)
+
+
+def test_coins_take_a_byte_each():
+    source = Given(*packed(*range(16)))
+    assert choose(source, 16, 0.5).all()
+    assert source.left == []
+    assert choose(Given(*packed(200, 1, 200)), 3, 0.5).tolist() == [False, True, False]
 
 
 def test_sure_coins():
-    assert choose(Given(0, 2**64 - 1), 2, 1.0).tolist() == [True, True]
-    assert choose(Given(0), 1, 1.0).dtype == choose(Given(0), 1, 0.5).dtype == np.bool_
-    assert choose(Given(0, 2**64 - 1), 2, 0.0).tolist() == [False, False]
+    assert choose(Given(), 2, 1.0).tolist() == [True, True]
+    assert choose(Given(), 1, 1.0).dtype == choose(Given(0), 1, 0.5).dtype == np.bool_
+    assert choose(Given(255 << 8), 2, 0.0).tolist() == [False, False]
     for bad in (-1e-9, 1.0000001, math.nan):
         with pytest.raises(ValueError, match=rf"^Expected 0 <= rate={bad} <= 1\.$"):
             choose(Given(0), 1, bad)
@@ -80,3 +121,31 @@ def test_orders_by_keys():
     assert permutation(Given(1, 5, 5, 7, 9, 5, 4, 3, 2, 1), 5).tolist() == [4, 3, 2, 1, 0]
     assert permutation(Given(5), 1).tolist() == [0]
     assert permutation(Given(), 0).tolist() == []
+
+
+def test_subsets_are_the_first_different_places():
+    # ceil(-10 log(0.8) + 4 sqrt 2) = 8 places: 7, 7, 3 and more; a place is a word modulo 10.
+    assert subset(Given(17, 7, 3, 9, 1, 1, 1, 1), 10, 2).tolist() == [3, 7]
+    # Words from the last multiple of 10 below 2**64 on are drawn again.
+    last = 2**64 // 10 * 10
+    assert subset(Given(last, 7, last + 1, 3, 9, 1, 1, 1, 4, 5, *range(6)), 10, 2).tolist() == [3, 7]
+    # Too few different ones: more are drawn, and those that came first are kept.
+    assert subset(Given(*[5] * 8, 5, 2, *[8] * 6), 10, 2).tolist() == [2, 5]
+    # A large one is what a small one leaves, and nobody draws for all or none.
+    assert subset(Given(17, 7, 3, 9, 1, 1, 1, 1), 10, 8).tolist() == [0, 1, 2, 4, 5, 6, 8, 9]
+    assert subset(Given(), 4, 4).tolist() == subset(Given(), 4, 9).tolist() == [0, 1, 2, 3]
+    assert subset(Given(), 4, 0).tolist() == subset(Given(), 0, 0).tolist() == subset(Given(), 0, 3).tolist() == []
+    assert subset(SeededSource(1), 100, 7).dtype == np.intp
+    with pytest.raises(ValueError, match=r"^Expected size=-1 >= 0\.$"):
+        subset(Given(), 4, -1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_every_subset_is_as_likely(size):
+    """A chi-square test of 20,000 subsets of 5: false alarms below 1e-6, with a seed that is not looked for."""
+    source, count = SeededSource(11), 20_000
+    found = Counter(tuple(subset(source, 5, size).tolist()) for _ in range(count))
+    cells = math.comb(5, size)
+    assert len(found) == cells
+    statistic = sum((seen - count / cells) ** 2 for seen in found.values()) / (count / cells)
+    assert stats.chi2.sf(statistic, cells - 1) > 1e-6

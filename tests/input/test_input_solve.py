@@ -119,7 +119,7 @@ def test_a_quadratic_that_is_not_convex_ends_too():
     """All rows are zero, noise included, which has probability zero: nothing holds, but nothing hangs or raises."""
     numbers = numbers_for(cohort=20_000, record_epsilon=2.0)
     empty = Sums.empty(4)
-    sums = Sums(20_000, empty.second, empty.cross + 10**12)
+    sums = Sums.exactly(20_000, empty.second, empty.cross + 10**12)
     quadratic = quadratic_of(numbers, sums)
     assert quadratic.ridge < 0
     assert quadratic.slow(40) is None

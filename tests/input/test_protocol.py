@@ -216,7 +216,7 @@ def test_topping_up_adds_the_missing_variance(monkeypatch):
     monkeypatch.setattr("tacit.mechanisms.input_solve.Quadratic.solve", spy)
     empty = Sums.empty(500)
     for seed in range(40):
-        numbers.train(Sums(400, empty.second, empty.cross), SeededSource(seed))
+        numbers.train(Sums.exactly(400, empty.second, empty.cross), SeededSource(seed))
     variance = np.mean(np.square(drawn)) / numbers.cross_scale**2
     assert abs(variance / 4140 - 1) < 5.3 * math.sqrt(2 / 20_000) < abs(variance / 4600 - 1)
     assert numbers.noise_scale(400) == pytest.approx(numbers.cross_scale * math.sqrt(4500))

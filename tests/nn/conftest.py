@@ -5,7 +5,14 @@ import importlib.util
 import pytest
 
 MISSING = [name for name in ("torch", "opacus", "safetensors") if importlib.util.find_spec(name) is None]
-NEEDING = ["test_alone.py", "test_hook.py", "test_classifiers.py", "test_network_files.py", "test_published_mlp.py"]
+NEEDING = [
+    "test_company.py",
+    "test_layered.py",
+    "test_hook.py",
+    "test_classifiers.py",
+    "test_network_files.py",
+    "test_published_mlp.py",
+]
 collect_ignore = NEEDING if MISSING else []
 
 

@@ -9,10 +9,12 @@ from torch import nn
 
 from tacit import PrivacyError
 from tacit.nn import MLPClassifier, mlp_network, mnist_network
-from tacit.nn.alone import HELD, LARGEST, SMALLEST, chunks, gradients_of, is_alone, safe_chunk, settled, thrifty_chunk
+from tacit.nn.alone import HELD, SMALLEST, chunks, is_alone, safe_chunk, settled, thrifty_chunk
+from tacit.nn.layered import LAYERED
 from tacit.nn.train import clipped_sum, rounding
+from tacit.nn.vmapped import VMAPPED
 
-SIZES = (1, 16, 32, 64, 128)
+SIZES = (1, 16, 32, 64, 128, 256)
 
 
 class Whisper(torch.autograd.Function):
@@ -80,7 +82,7 @@ def test_a_kink_does_not_let_one_record_move_the_others(features, hidden, chunk)
         with torch.no_grad():
             network[1].bias.copy_(-(network[1].weight @ record))
         size = sum(p.numel() for p in network.parameters())
-        if seed == 0 and not is_alone(network, (features,), chunk):
+        if seed == 0 and not is_alone(LAYERED, network, (features,), chunk):
             assert chunk > 1
             pytest.skip("the products of this machine's library need a smaller chunk: another case of this test")
         for which in (0, 60) if chunk > 1 else (60,):
@@ -98,7 +100,7 @@ def test_at_a_kink_a_whisper_of_the_company_is_as_loud_as_all_records():
     rows, labels = torch.ones(120, 6, dtype=torch.float64), torch.zeros(120, dtype=torch.int64)
     rows[60] = 100.0  # louder than the zeros that fill the chunk
     assert gap(network, rows, labels, 60, 1.0, 128) > 50.0
-    chunk = safe_chunk(network, (6,), 120.0)
+    chunk = safe_chunk(VMAPPED, network, (6,), 120.0)
     assert chunk == 1, "the check must not be deaf where the weights at hand switch all units off"
     assert gap(network, rows, labels, 60, 1.0, chunk) <= 1.0 + rounding(1.0, 120, 83)
 
@@ -106,14 +108,14 @@ def test_at_a_kink_a_whisper_of_the_company_is_as_loud_as_all_records():
 @pytest.mark.parametrize("kind", ["company", "position"])
 def test_the_check_hears_a_whisper(kind):
     network = with_layer(Whispering(kind))
-    assert [is_alone(network, (6,), chunk) for chunk in SIZES] == [True, False, False, False, False]
+    assert [is_alone(VMAPPED, network, (6,), chunk) for chunk in SIZES] == [True, *[False] * 5]
     quiet = with_layer(nn.Identity())
-    assert [is_alone(quiet, (6,), chunk) for chunk in SIZES] == [True] * 5
+    assert [is_alone(VMAPPED, quiet, (6,), chunk) for chunk in SIZES] == [True] * 6
 
 
 def test_a_network_that_is_different_at_every_call_is_refused():
     with pytest.raises(PrivacyError, match="same at every call"):
-        safe_chunk(with_layer(Remembering()), (6,), 100.0)
+        safe_chunk(VMAPPED, with_layer(Remembering()), (6,), 100.0)
 
 
 def test_the_check_sees_a_sum_in_another_order():
@@ -148,27 +150,61 @@ def test_the_check_sees_a_sum_in_another_order():
 
     torch.manual_seed(0)
     network = nn.Sequential(Layer(), nn.Linear(6, 3)).double()
-    assert not is_alone(network, (6,), 64)
-    assert is_alone(network, (6,), 1)
+    assert not is_alone(VMAPPED, network, (6,), 64)
+    assert is_alone(VMAPPED, network, (6,), 1)
 
 
+@pytest.mark.parametrize("road", [LAYERED, VMAPPED], ids=["layered", "vmapped"])
 @pytest.mark.parametrize("build", [lambda: mlp_network(37, 3, 13, "elu"), lambda: mnist_network(activation="relu")])
-def test_gradients_have_the_same_bits_in_every_place(build):
+def test_gradients_have_the_same_bits_in_every_place(build, road):
     """Private rows in the place of public ones: shuffled, fewer, among others, in the chunk that the check chose."""
     network = build().double()
     shape = (37,) if isinstance(network[1], nn.Linear) else (1, 28, 28)
     with settled():
-        chunk = safe_chunk(network, shape, 100.0)
+        chunk = safe_chunk(road, network, shape, 100.0)
         rows, labels = torch.randn(70, *shape, dtype=torch.float64), torch.arange(70) % 3
-        gradients = gradients_of(network)
+        gradients = road.gradients(network, None)
 
-        def flat(index):
+        def flat(index, rows=rows):
             found = [gradients(x, y).take(slice(count)) for x, y, count in chunks(rows[index], labels[index], chunk)]
-            return torch.cat([torch.cat([*one.parts, one.norms[:, None]], dim=1) for one in found])
+            return torch.cat([torch.cat([n.reshape(len(n), -1) for n in one.numbers()], dim=1) for one in found])
 
         whole, order = flat(torch.arange(70)), torch.randperm(70)
         assert torch.equal(flat(order), whole[order])
         assert torch.equal(flat(order[:23]), whole[order[:23]])
+        loud = rows.clone()
+        loud[::3], loud[1::6] = torch.inf, torch.nan
+        quiet = torch.arange(2, 70, 3)
+        assert torch.equal(flat(torch.arange(70), loud)[quiet], whole[quiet])
+
+
+def test_ties_of_a_maximum_and_kinks_of_a_convolution_do_not_let_one_record_move_the_others():
+    """Images of one grey: under a filter all inner places are alike, and each bias is where the unit would switch."""
+    torch.manual_seed(0)
+    network = mnist_network(3, "relu").double()
+    record, other = torch.full((1, 28, 28), 0.3, dtype=torch.float64), torch.randn(1, 28, 28, dtype=torch.float64)
+    with torch.no_grad():
+        network[0].bias.copy_(-(network[0].weight.sum(dim=(1, 2, 3)) * 0.3))
+    size = sum(p.numel() for p in network.parameters())
+    with settled():
+        chunk = safe_chunk(LAYERED, network, (1, 28, 28), 70.0)
+        for which in (0, 35):
+            rows, labels = record.repeat(70, 1, 1, 1), torch.zeros(70, dtype=torch.int64)
+            rows[which] = other
+            assert gap(network, rows, labels, which, 1.0, chunk) <= 1.0 + rounding(1.0, 70, size)
+
+
+@pytest.mark.parametrize("function", [torch.tanh, torch.exp, torch.sigmoid, nn.functional.elu])
+def test_a_function_of_a_number_does_not_look_at_its_neighbours(function):
+    """Several are computed at once, and odd ones may send a library down another path: for themselves only."""
+    odd = torch.tensor(
+        [0.0, math.inf, -math.inf, math.nan, 5e-324, 1e-310, 1e300, 710.0, -746.0, 20.0, 1e-8], dtype=torch.float64
+    )
+    for size in 10.0 ** torch.arange(-8.0, 3.0, dtype=torch.float64):
+        numbers = size * torch.randn(2048, dtype=torch.float64)
+        changed = torch.rand(2048) < 0.3
+        beside = torch.where(changed, odd[torch.randint(len(odd), (2048,))], numbers)
+        assert torch.equal(function(beside)[~changed], function(numbers)[~changed])
 
 
 @pytest.mark.parametrize(("count", "size"), [(0, 16), (5, 16), (16, 16), (40, 16), (3, 1)])
@@ -207,16 +243,17 @@ def test_the_slack_covers_sums_and_single_precision_would_not_fit(records, rng):
     assert 1e-10 < rounding(1.0, 60_000, 26_010) < 1e-6
 
 
-def test_the_chunk_is_chosen_from_public_numbers():
-    sizes = {1 << k for k in range(4, 8)}
+@pytest.mark.parametrize("road", [LAYERED, VMAPPED], ids=["layered", "vmapped"])
+def test_the_chunk_is_chosen_from_public_numbers(road):
+    sizes = {1 << k for k in range(4, road.largest.bit_length())}
     for size in (1, 43, 26_010, 79_510, 1_756_426):
         for expected in (1.0, 40.0, 256.0, 2000.0, 1e6):
-            chunk = thrifty_chunk(size, expected)
+            chunk = thrifty_chunk(road, size, expected)
             assert chunk in sizes
-            assert chunk * size <= HELD
-    assert thrifty_chunk(43, 1e6) == LARGEST
-    assert thrifty_chunk(26_010, 20.0) < LARGEST  # few records would be lost among zeros
-    assert thrifty_chunk(HELD // SMALLEST + 1, 256.0) == 1
+            assert chunk * size <= (road.held if chunk > SMALLEST else HELD)
+    assert thrifty_chunk(road, 43, 1e6) == road.largest
+    assert thrifty_chunk(road, 26_010, 20.0) < road.largest  # few records would be lost among zeros
+    assert thrifty_chunk(road, HELD // SMALLEST + 1, 256.0) == 1
 
 
 def test_training_runs_on_one_thread_and_gives_the_others_back(rng, monkeypatch):

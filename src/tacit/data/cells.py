@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
-from tacit.data.texts import Texts, is_text
+from tacit.data.texts import Texts, texts_of
 from tacit.types import Array
 
 Value = str | int | float | bool
@@ -54,8 +54,8 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
 
 def _array(name: str, column: Any) -> Cells:
     check(not isinstance(column, str | bytes), f"Expected column {name!r} to be a sequence of cells, not one text.")
-    text = isinstance(column, Texts) or is_text(column)
-    array = exact(column) if not text else column if isinstance(column, Texts) else Texts(column)
+    texts = texts_of(column)
+    array = exact(column) if texts is None else texts
     check(array.ndim == 1, f"Expected column {name!r} once in the table, with one cell a row.")
     check(array.dtype.kind in "biufOUST", _NOT_CELLS.format(name=name))
     return array

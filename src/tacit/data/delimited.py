@@ -13,15 +13,15 @@ import gzip
 import importlib.util
 import io
 import itertools
-import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tacit.checks import check
+from tacit.data.record_ends import DisagreementError, whole_records
 from tacit.data.texts import COMMA, POINT, Texts
 
 BATCH = 2**16
@@ -29,8 +29,6 @@ BATCH = 2**16
 _LONGEST = 2**20
 _BLOCK = 2**22
 _OTHER_SEPARATORS = {";": "';'", "\t": "a tab"}
-_MARK = "\ufeff"
-_QUOTE = b'"'
 
 
 @dataclass(frozen=True)
@@ -94,11 +92,11 @@ def batches(path: str | Path, dialect: Dialect, columns: Sequence[str] | None = 
     Edges: blank lines are skipped, and so are spaces before a cell; a name that the file lacks is left out.
     """
     with delimited_faults(path, dialect):
-        names, size = _header(path, dialect, columns or ())
+        names, first = _header(path, dialect, columns or ())
         kept = [name for name in names if columns is None or name in columns]
         done = 0
         if kept and importlib.util.find_spec("pyarrow"):
-            for texts in _fast(path, dialect, names, kept, size):
+            for texts in _fast(path, dialect, names, kept, first):
                 if texts is None:
                     break
                 done += len(texts[kept[0]])
@@ -122,8 +120,8 @@ def _lines(file: Any, dialect: Dialect) -> io.TextIOWrapper:
     return io.TextIOWrapper(file, "utf-8-sig" if dialect.plain else dialect.encoding, newline="")
 
 
-def _header(path: str | Path, dialect: Dialect, wanted: Sequence[str]) -> tuple[list[str], int]:
-    """The names, and how many bytes of UTF-8 they take."""
+def _header(path: str | Path, dialect: Dialect, wanted: Sequence[str]) -> tuple[list[str], str]:
+    """The names, and the text in which they stand."""
     name, read = Path(path).name, []
     csv.field_size_limit(_LONGEST)
     with _lines(_open(path), dialect) as file:
@@ -134,7 +132,7 @@ def _header(path: str | Path, dialect: Dialect, wanted: Sequence[str]) -> tuple[
     for sign, words in _OTHER_SEPARATORS.items():
         whole = len(names) == 1 and sign in names[0] and names[0] not in wanted and dialect.separator is None
         check(not whole, f"{name} has one column only. Is the separator {words}? Name it, or save it with commas.")
-    return names, len("".join(read).encode())
+    return names, "".join(read)
 
 
 def _slow(
@@ -167,85 +165,59 @@ def _slow(
             }
 
 
-class _DisagreementError(Exception):
-    """Arrow would read this otherwise than the standard library."""
+def _after_header(file: Any, dialect: Dialect, first: str) -> Callable[[int], bytes]:
+    """Reads on after the first line, about so many bytes at a time, as UTF-8."""
+    if dialect.plain:
+        marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+        file.seek(len(first.encode()) + (len(codecs.BOM_UTF8) if marked else 0))
+        return lambda size: bytes(file.read(size))
+    decoder, skipped = codecs.getincrementaldecoder(dialect.encoding)(), 0
 
+    def take(size: int) -> bytes:
+        nonlocal skipped
+        while raw := file.read(size):
+            text = decoder.decode(raw)
+            before = min(len(first) - skipped, len(text))
+            skipped += before
+            if text[before:]:
+                return text[before:].encode()
+        return decoder.decode(b"", final=True).encode()
 
-class _Rows:
-    """The file after its header as bytes of UTF-8 for Arrow, looked through for what it would read differently.
-
-    Arrow keeps spaces before a cell. They can be taken away later, unless a quote is near: a quote after such spaces
-    is text to Arrow, and spaces within quotes are to stay.
-    """
-
-    closed = False
-
-    def __init__(self, file: Any, dialect: Dialect, header: int) -> None:
-        text = None if dialect.plain else _lines(file, dialect)
-        # At most four bytes a character: never more than were asked for.
-        self._take = file.read if text is None else lambda size: text.read(size // 4).encode()
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._odd = re.compile(rb"(?:[\r\n]|" + re.escape(dialect.sign.encode()) + rb')(?: +"|"+ )')
-        self._before = b"\n"
-        if text is None:
-            mark = len(_MARK.encode())
-            start = file.read(mark + header)
-            self._rest = start[mark + header if start.startswith(_MARK.encode()) else header :]
-        else:
-            self._rest = self._take(header * 4)[header:]
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        chunk: bytes = self._rest[:size]
-        self._rest = self._rest[size:]
-        chunk += self._take(size - len(chunk))
-        if not (chunk and chunk.isascii()) or self._decoder.getstate()[0]:
-            self._decoder.decode(chunk, final=not chunk)
-        seen = self._before + chunk
-        if _QUOTE in chunk and (b' "' in seen or b'" ' in seen) and self._odd.search(seen):
-            raise _DisagreementError
-        self._before = seen[len(seen.rstrip(b' "')) - 1 :]
-        return chunk
-
-    def readable(self) -> bool:
-        """As of a file."""
-        return True
-
-    def close(self) -> None:
-        """Its file is closed by whoever opened it."""
+    return take
 
 
 def _fast(
-    path: str | Path, dialect: Dialect, names: Sequence[str], kept: Sequence[str], header: int
+    path: str | Path, dialect: Dialect, names: Sequence[str], kept: Sequence[str], first: str
 ) -> Iterator[dict[str, Texts] | None]:
-    """By Arrow; None, at last, where it cannot go on."""
+    """By Arrow; None, at last, where it cannot go on.
+
+    Arrow is given whole records in memory, never a file of Python's: it would ask for its bytes from threads of its
+    own, which can wait for each other forever.
+    """
     import pyarrow
     from pyarrow import compute
     from pyarrow import csv as arrow
 
+    parsing = arrow.ParseOptions(delimiter=dialect.sign, newlines_in_values=True)
+    types = dict.fromkeys(kept, pyarrow.string())
+    converting = arrow.ConvertOptions(include_columns=kept, column_types=types, check_utf8=False)
     with _open(path) as file:
         try:
-            reader = arrow.open_csv(
-                pyarrow.PythonFile(_Rows(file, dialect, header), mode="r"),
-                arrow.ReadOptions(column_names=names, block_size=_BLOCK, use_threads=False),
-                arrow.ParseOptions(delimiter=dialect.sign, newlines_in_values=True),
-                arrow.ConvertOptions(
-                    include_columns=kept, column_types=dict.fromkeys(kept, pyarrow.string()), check_utf8=False
-                ),
-            )
-            for block in reader:
+            for records, spaces in whole_records(_after_header(file, dialect, first), dialect.sign, _BLOCK):
+                reading = arrow.ReadOptions(column_names=names, block_size=len(records) + 1, use_threads=False)
+                block = arrow.read_csv(pyarrow.BufferReader(records), reading, parsing, converting)
                 columns = []
                 for column in block.columns:
-                    if (compute.max(compute.binary_length(column)).as_py() or 0) > _LONGEST:
-                        raise _DisagreementError
-                    spaced = compute.any(compute.starts_with(column, " ")).as_py()
-                    columns.append(compute.ascii_ltrim(column, " ") if spaced else column)
+                    if column.nbytes > _LONGEST and compute.max(compute.binary_length(column)).as_py() > _LONGEST:
+                        raise DisagreementError
+                    spaced = spaces and compute.any(compute.starts_with(column, " ")).as_py()
+                    columns.append((compute.ascii_ltrim(column, " ") if spaced else column).combine_chunks())
                 for start in range(0, block.num_rows, BATCH):
                     yield {
                         name: Texts(column.slice(start, BATCH), dialect.decimal)
                         for name, column in zip(kept, columns, strict=True)
                     }
-        except (pyarrow.ArrowInvalid, _DisagreementError):
+        except (pyarrow.ArrowInvalid, UnicodeDecodeError, DisagreementError):
             pass
         else:
             return

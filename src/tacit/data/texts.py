@@ -6,6 +6,7 @@ cell by cell, or say that they cannot.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from tacit.types import Array
 POINT, COMMA = ".", ","
 _OTHER_MARK = str.maketrans(".,", ",.")
 _WORDS = ("string", "large_string", "string_view")
+_OTHERS = (("polars", "String"), ("pandas", "str"), ("pandas", "string"))
 
 
 class Texts:
@@ -70,7 +72,8 @@ class Texts:
         if not hasattr(column.type, "index_type"):
             column = column.dictionary_encode()
         values = [function(text) for text in column.dictionary.to_pylist()]
-        places = column.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        indices = column.indices.fill_null(len(values)) if column.indices.null_count else column.indices
+        places = indices.to_numpy(zero_copy_only=False)
         found: NDArray[Any] = np.array([*values, function(None)], dtype)
         return np.asarray(found[places])
 
@@ -109,10 +112,22 @@ class Texts:
         return text.translate(_OTHER_MARK) if self.decimal == COMMA else text
 
 
-def is_text(column: Any) -> bool:
-    """Whether a column is Arrow's text, or a dictionary of it."""
-    kind = getattr(column, "type", None)
-    return str(getattr(kind, "value_type", kind)) in _WORDS and hasattr(column, "dictionary_encode")
+def texts_of(column: Any) -> Texts | None:
+    """A column as text, without a copy, where its library says that it is text in Arrow's form; else None.
+
+    It is then read in bulk. Cells of other columns, also where all of them happen to be text, come one by one.
+    """
+    if isinstance(column, Texts):
+        return column
+    kind = getattr(column, "type", None)  # pyarrow's; a dictionary has the type of its values
+    if str(getattr(kind, "value_type", kind)) in _WORDS and hasattr(column, "dictionary_encode"):
+        return Texts(column)
+    library = type(column).__module__.partition(".")[0]
+    if (library, str(getattr(column, "dtype", ""))) in _OTHERS and importlib.util.find_spec("pyarrow"):
+        import pyarrow
+
+        return Texts(column.to_arrow() if library == "polars" else pyarrow.array(column, from_pandas=True))
+    return None
 
 
 def joined(parts: Sequence[Texts]) -> Texts:

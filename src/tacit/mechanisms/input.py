@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -51,6 +51,7 @@ SMALLEST, GREATEST = 1e-50, 1e50
 _U = 2.0**-52
 
 
+@lru_cache(maxsize=1024)
 def honest_among(fraction: float, count: int) -> int:
     """``ceil(fraction count)``, the fraction taken as the decimal that it was written as."""
     return math.ceil(Fraction(repr(float(fraction))) * count)
@@ -109,7 +110,7 @@ class InputNumbers:
         row_step, cross_step = self.steps
         return math.sqrt(self.curvature) * reach + root * row_step, self.slope * reach + root * cross_step
 
-    @property
+    @cached_property
     def limits(self) -> tuple[int, int]:
         """The largest norms of q and of p, in grid steps, that are counted.
 
@@ -168,8 +169,17 @@ class InputNumbers:
         pairs = count * (count - 1) / 2
         return min(1.0, ROUNDING_TAIL + (2 * count + 1) * BEYOND + pairs * (same**self.features + 2.0**-HASH_BITS))
 
+    @cached_property
+    def _minima(self) -> dict[int, InputMinimum]:
+        return {}
+
     def minimum(self, count: int) -> InputMinimum:
-        """The main event of a model of ``count`` contributors."""
+        """The main event of a model of ``count`` contributors; all that else depends on it asks for it too."""
+        if count not in self._minima:
+            self._minima[count] = self._minimum(count)
+        return self._minima[count]
+
+    def _minimum(self, count: int) -> InputMinimum:
         row, cross = self.bounds
         bare = InputMinimum(
             features=self.features, records=count, honest=self.sure(count), row=row, cross=cross, radius=self.radius,
@@ -250,16 +260,13 @@ class InputNumbers:
         or zeros, whatever the solve ends with.
         """
         check(sums.count >= 1, "There are no submissions to train on.")
-        missing, cross = self.missing(sums.count), sums.cross
+        missing = self.missing(sums.count)
         if missing:
             scale = self.cross_scale * math.sqrt(missing)
-            cross = cross + gaussian_steps(source, (self.features,), scale, self.steps[1]).astype(object)
+            sums = sums.topped(gaussian_steps(source, (self.features,), scale, self.steps[1]))
         ridge, tolerance = self.minimum(sums.count).ridge, self.tolerance(sums.count)
         row_step, cross_step = self.steps
-        quadratic = Quadratic(
-            Sums(sums.count, sums.second, cross), row_step=row_step, cross_step=cross_step, ridge=ridge,
-            radius=self.radius,
-        )  # fmt: skip
+        quadratic = Quadratic(sums, row_step=row_step, cross_step=cross_step, ridge=ridge, radius=self.radius)
         weights, gap = quadratic.solve(tolerance)
         out = self.hidden(sums.count).scale
         released = add_gaussian(weights if gap <= tolerance else np.zeros(self.features), out, source)

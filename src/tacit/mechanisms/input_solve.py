@@ -52,8 +52,11 @@ class Quadratic:
         ``(A + Delta + nu) w - c``, and the minimiser moves by at most 1/Lambda of that. So ``||r|| + 2 T off`` is
         enough, and all of it is computed in fractions.
         """
+        return self._gap(weights, nu, self._residual(weights, nu))
+
+    def _gap(self, weights: Array, nu: float, residual: list[Fraction]) -> float:
         radius = Fraction(self.radius)
-        squares = sum(part**2 for part in self._residual(weights, nu))
+        squares = sum(part**2 for part in residual)
         beyond = sum(Fraction(float(w)) ** 2 for w in weights) - radius**2
         off = (abs(beyond) if nu > 0 else max(beyond, Fraction(0))) / radius
         trace = Fraction(self.row_step) ** 2 * int(sum(self.sums.second.diagonal()))
@@ -82,23 +85,25 @@ class Quadratic:
         shifted = quadratic + nu * np.eye(len(cross))
         best, least = weights, math.inf
         for _ in range(3):
-            gap = self.gap(weights, nu)
+            residual = self._residual(weights, nu)
+            gap = self._gap(weights, nu, residual)
             if gap < least:
                 best, least = weights, gap
-            residual = np.array([float(part) for part in self._residual(weights, nu)])
-            weights = weights - np.linalg.lstsq(shifted, residual, rcond=None)[0]
+            step = np.array([float(part) for part in residual])
+            weights = weights - np.linalg.lstsq(shifted, step, rcond=None)[0]
             if nu > 0:
                 weights = weights * (self.radius / float(np.linalg.norm(weights)))
         return best, least
 
     def _residual(self, weights: Array, nu: float) -> list[Fraction]:
-        """``(A + Delta + nu) w - c``, without any rounding."""
-        row, cross = Fraction(self.row_step) ** 2, Fraction(self.cross_step)
-        shift = Fraction(self.ridge) + Fraction(nu)
+        """``(A + Delta + nu) w - c``, without any rounding: weights are whole numbers over one power of two."""
         exact = [Fraction(float(w)) for w in weights]
-        totals = [sum(int(a) * w for a, w in zip(line, exact, strict=True)) for line in self.sums.second]
-        parts = zip(totals, exact, self.sums.cross, strict=True)
-        return [row * t + shift * w - cross * int(c) for t, w, c in parts]
+        common = max(w.denominator for w in exact)
+        whole = np.array([w.numerator * (common // w.denominator) for w in exact], dtype=object)
+        row, cross = Fraction(self.row_step) ** 2 / common, Fraction(self.cross_step)
+        shift = Fraction(self.ridge) + Fraction(nu)
+        parts = zip(self.sums.second @ whole, exact, self.sums.cross, strict=True)
+        return [row * t + shift * w - cross * c for t, w, c in parts]
 
     def slow(self, digits: int) -> tuple[Array, float] | None:
         r"""Newton's method on the secular equation in decimals; None where A + Delta is not positive definite.

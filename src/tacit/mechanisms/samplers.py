@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.checks import check, check_count
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
-from tacit.privacy.noise import Source, choose, permutation, uniform
+from tacit.privacy.noise import Source, choose, subset, uniform
 
 Rows = NDArray[np.intp] | None
 Mask = NDArray[np.bool_]
@@ -111,9 +111,9 @@ class Subset:
         check_count("batch", self.batch)
 
     def batches(self, records: int, steps: int, source: Source) -> Iterator[Rows]:
-        """The first ``batch`` places of a fresh random order."""
+        """A fresh subset each."""
         for _ in range(steps):
-            yield np.sort(permutation(source, records)[: self.batch])
+            yield subset(source, records, self.batch)
 
     def masks(self, records: int, steps: int, trials: int, source: Source) -> Iterator[Mask | None]:
         """The first ``batch`` places of a fresh random order in every run."""

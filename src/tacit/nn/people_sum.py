@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from tacit.data.shares import Shares
-from tacit.nn.alone import chunks, gradients_of
+from tacit.nn.alone import chunks
+from tacit.nn.vmapped import VMAPPED
 from tacit.rounding import U
 from tacit.types import Array
 
@@ -38,7 +39,7 @@ def people_sum(
     """
     assert shares.starts is not None  # for the type checker
     assert shares.weights is not None
-    gradients, device = gradients_of(network), images.device
+    gradients, device = VMAPPED.gradients(network, None), images.device
     sizes = np.diff(shares.starts, append=len(labels))
     whose = torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes)).to(device)
     weights = torch.from_numpy(shares.weights).to(device)
@@ -54,8 +55,8 @@ def people_sum(
         people = int(places[-1]) + 1
         means = []
         for part in found.parts:
-            known = torch.where(finite[:, None], part.double(), 0.0)
-            mean = torch.zeros((people, part.shape[1]), dtype=torch.float64, device=device)
+            known = torch.where(finite[:, None], part.left.double(), 0.0)
+            mean = torch.zeros((people, part.size), dtype=torch.float64, device=device)
             means.append(mean.index_add_(0, places, factors[:, None] * known))
         if begun is not None:
             for mean, before in zip(means, begun, strict=True):

@@ -1,7 +1,8 @@
 """Private training of a network in double precision: Poisson batches, clipped sums, noise through the one door.
 
-``torch.func`` computes the gradients of single records (for these networks it was the fastest of the routes measured,
-docs page "Smoothing"); the rest of the chain is that of the linear models: the same sampler, event and noise on a grid.
+Gradients of single records come as factors for chains of known layers, and from ``torch.func`` for all other networks
+(:mod:`tacit.nn.layered`); the rest of the chain is that of the linear models: the same sampler, event and noise on a
+grid.
 """
 
 from __future__ import annotations
@@ -16,18 +17,24 @@ import numpy as np
 import torch
 from torch import nn
 
-from tacit.checks import at_most
+from tacit.checks import at_most, check
 from tacit.data.shares import Shares
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Poisson
-from tacit.nn.alone import LARGEST, chunks, gradients_of, safe_chunk, settled
+from tacit.nn.alone import SMALLEST, chunks, safe_chunk, settled
+from tacit.nn.layered import road_of
 from tacit.nn.people_sum import people_rounding, people_sum
+from tacit.nn.vmapped import VMAPPED
 from tacit.privacy import accounting
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, PoissonGaussian
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
 from tacit.rounding import U
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Targets
+
+SMALLEST_CLIP = 1e-30
+"""A norm is right to a relative error, and to an absolute one of 1e-70 where squares are too small for a number: far
+below the rounding that is priced, at this clip and above."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,10 +112,11 @@ class NetworkPlan(Plan):
         network, images, labels = problem.network, problem.images, problem.labels
         before = next(network.parameters()).dtype
         network.double()
-        parameters = [p for p in network.parameters() if p.requires_grad]
+        parameters = list(network.parameters())
         if chunk is None:
             with settled():
-                chunk = safe_chunk(network, tuple(images.shape[1:]), self.divisor * problem.shares.most)
+                road = road_of(network) if problem.shares.starts is None else VMAPPED
+                chunk = safe_chunk(road, network, tuple(images.shape[1:]), self.divisor * problem.shares.most)
         for t, positions in enumerate(self.sampler.batches(problem.count, self.steps, source)):
             rows, shares = problem.shares.take(positions, len(labels))
             index = torch.from_numpy(rows).to(images.device)
@@ -152,6 +160,7 @@ class NetworkDescent:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> NetworkPlan:
         """The noise of ``steps`` sums over Poisson batches, for a network of ``facts.size`` parameters."""
+        check(self.clip >= SMALLEST_CLIP, f"Expected clip={self.clip:g} >= {SMALLEST_CLIP:g}.")
         sampler, size, several = Poisson(self.rate), facts.size, facts.rows_per_person
         arithmetic = rounding(self.clip, facts.records, size)
         if several is not None:
@@ -180,10 +189,10 @@ class NetworkDescent:
 def rounding(clip: float, records: int, size: int) -> float:
     r"""How far rounding lets one record move a computed sum beyond ``clip``, whatever the order of the additions.
 
-    With :math:`u = 2^{-53}`, n records and p parameters: a norm is right to :math:`(p + 3)u` (squares, their sums, two
-    roots) and the division by it to u, so a shrunk gradient is at most :math:`C(1 + (p + 5)u)` long. A sum of at most n
-    of them, products included, errs by at most :math:`\gamma_{n+1} n C` (Higham 2002, section 3.1), and two sums are
-    compared, with the record and without it:
+    With :math:`u = 2^{-53}`, n records and p parameters: a norm is right to :math:`(p + 4)u` (squares, their sums, two
+    roots, and for factors a product) and the division by it to u, so a shrunk gradient is at most
+    :math:`C(1 + (p + 5)u)` long. A sum of at most n of them, with at most two products, errs by at most
+    :math:`\gamma_{n+1} n C` (Higham 2002, section 3.1), and two sums are compared, with the record and without it:
 
     .. math:: C u \left(p + 5 + 2n(n + 2)\right),
 
@@ -193,7 +202,7 @@ def rounding(clip: float, records: int, size: int) -> float:
 
 
 def clipped_sum(
-    network: nn.Module, images: torch.Tensor, labels: torch.Tensor, clip: float, chunk: int = LARGEST
+    network: nn.Module, images: torch.Tensor, labels: torch.Tensor, clip: float, chunk: int = SMALLEST
 ) -> Array:
     """Sum over records of loss gradients, each shrunk to norm at most ``clip``, as one vector in double precision.
 
@@ -201,16 +210,14 @@ def clipped_sum(
     ``chunk`` from :func:`tacit.nn.alone.safe_chunk` one record more or less leaves the others' parts as they are; both
     up to :func:`rounding`. Edges: no records give zeros; a record whose gradient is not finite counts as zero.
     """
-    gradients = gradients_of(network)
+    gradients = road_of(network).gradients(network, None)
     total = torch.zeros(sum(p.numel() for p in network.parameters()), dtype=torch.float64, device=images.device)
     for rows, codes, count in chunks(images, labels, chunk):
         found = gradients(rows, codes).take(slice(count))
-        parts, norms = found.parts, found.norms
-        finite = torch.isfinite(norms)
+        finite = torch.isfinite(found.norms)
         if not bool(finite.all()):
-            parts, norms = [part[finite] for part in parts], norms[finite]
-        factors = clip / torch.clamp(norms, min=clip)
-        total += torch.cat([factors @ part.double() for part in parts])
+            found = found.take(finite)
+        found.add(total, clip / torch.clamp(found.norms, min=clip))
     return np.asarray(total.cpu().numpy(), dtype=np.float64)
 
 

@@ -4,7 +4,7 @@ r"""The price of what was released: events -> delta(epsilon) and epsilon(delta),
 | --- | --- | --- |
 | Gaussian, any number | Gaussian differential privacy: mu = sqrt(sum count (sensitivity/scale)^2) | exact |
 | PoissonGaussian with Gaussian | privacy loss distributions (``composition``) | upper bound, tight to 1e-3 |
-| SubsetGaussian with Gaussian | Renyi differential privacy of ``dp-accounting`` (replace-one) | upper bound |
+| SubsetGaussian with Gaussian | Renyi differential privacy (:mod:`tacit.privacy.subset`; replace-one) | upper bound |
 | Objective (Gaussian noise) with Gaussian | corners of :func:`objective_delta`, each composed exactly | upper bound |
 | Sphere and Objective (sphere noise) | pure epsilon, added | upper bound |
 | InputMinimum with Gaussian | :func:`input_delta`, then basic composition (replace-one) | upper bound |
@@ -28,9 +28,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
-
-import dp_accounting
-from dp_accounting import rdp
 
 from tacit.checks import PrivacyError, check, refuse
 from tacit.privacy.composition import Composition
@@ -60,6 +57,7 @@ from tacit.privacy.minimisers import (
 from tacit.privacy.privacy_loss import DominatingPair
 from tacit.privacy.selection import Profile, selected
 from tacit.privacy.shuffle import shuffled_approximate_delta
+from tacit.privacy.subset import RenyiPrices, subset_prices
 from tacit.privacy.tails import chi_delta, gaussian_delta
 from tacit.rounding import SMALL, below, border, up
 from tacit.types import Adjacency
@@ -69,6 +67,7 @@ __all__ = [
     "corners",
     "delta",
     "epsilon",
+    "forget",
     "gaussian_delta",
     "gaussian_mu",
     "input_convexity",
@@ -218,17 +217,13 @@ def _subset(own: tuple[SubsetGaussian, ...], mu: float, _: Adjacency) -> _Curve:
     plain = _gdp(math.sqrt(mu**2 + sum(e.count * (2 * e.clip / e.scale) ** 2 for e in own)))
     if max(2 * e.clip / e.scale for e in own) < LEAST_MOVED:
         return plain
-    accountant: Any = rdp.RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
-    for event in own:
-        inner = dp_accounting.GaussianDpEvent(event.scale / (2 * event.clip))
-        accountant.compose(
-            dp_accounting.SampledWithoutReplacementDpEvent(event.records, event.batch, inner), event.count
-        )
-    if mu:
-        accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
+    steps = [subset_prices(e.batch / e.records, 2 * e.clip / e.scale) for e in own]
+    joint = RenyiPrices(steps[0].orders, steps[0].orders * (mu**2 / 2))
+    for event, step in zip(own, steps, strict=True):
+        joint = joint.plus(event.count * step.prices)
     return _Curve(
-        lambda e: min(plain.delta(e), _UP * float(accountant.get_delta(e))),
-        lambda d: min(plain.epsilon(d), _UP * float(accountant.get_epsilon(d))),
+        lambda e: min(plain.delta(e), joint.delta(e)),
+        lambda d: min(plain.epsilon(d), joint.epsilon(d)),
     )
 
 
@@ -334,6 +329,11 @@ def _curve(events: tuple[Event, ...], adjacency: Adjacency) -> _Curve:
         return inner.epsilon(left) if left > 0 else math.inf
 
     return _Curve(lambda e: up(inner.at(e) + chance), inverse)
+
+
+def forget() -> None:
+    """Drop the curves that are kept, for whoever measures how long a price takes."""
+    _curve.cache_clear()
 
 
 def _composed(events: tuple[Event, ...], adjacency: Adjacency, alone: bool = True) -> _Curve:

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from tacit.checks import check
 from tacit.privacy import normals
 from tacit.privacy.normals import Whole
-from tacit.privacy.sources import SeededSource, Source, SystemSource, Words, choose, permutation, uniform
+from tacit.privacy.sources import SeededSource, Source, SystemSource, Words, choose, permutation, subset, uniform
 from tacit.types import Array
 
 __all__ = [
     "GRID_BITS", "SeededSource", "Source", "SystemSource", "Words", "add_gaussian", "add_sphere", "choose",
     "draw_error", "gaussian",
     "gaussian_steps", "grid", "grid_slack", "longest", "permutation", "release", "release_whole", "sphere",
-    "sphere_steps", "uniform",
+    "sphere_steps", "subset", "uniform",
 ]  # fmt: skip
 
 GRID_BITS = 24

@@ -70,15 +70,20 @@ class _Table:
 
     @classmethod
     def build(cls) -> _Table:
-        under: list[tuple[int, int]] = []
-        crossed: list[tuple[int, int]] = []
-        for i, height in enumerate(_heights(FACTOR)):
-            safe = math.floor(FACTOR * math.exp(-0.5 * ((i + 1) / 32) ** 2) * (1 - 1e-9))
-            for level in range(height):
-                (under if level < safe else crossed).extend([(i, level), (-1 - i, level)])
-        boxes = under + crossed
-        columns, levels = np.array(boxes, dtype=np.int64).T
-        return cls(columns << _PLACE_BITS, levels.astype(np.float64), len(under), len(boxes))
+        heights = np.array(_heights(FACTOR))
+        ends = [FACTOR * math.exp(-0.5 * ((i + 1) / 32) ** 2) for i in range(_COLUMNS)]
+        safe = np.minimum([math.floor(end * (1 - 1e-9)) for end in ends], heights)
+        under, crossed = _boxes(np.zeros_like(safe), safe), _boxes(safe, heights)
+        columns, levels = np.concatenate([under, crossed], axis=1)
+        return cls(columns << _PLACE_BITS, levels.astype(np.float64), under.shape[1], len(columns))
+
+
+def _boxes(low: Whole, high: Whole) -> Whole:
+    """Column and level of the boxes from ``low`` to ``high`` of every column, each followed by its mirror image."""
+    counts = high - low
+    columns = np.repeat(np.arange(_COLUMNS), counts)
+    levels = np.arange(len(columns)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+    return np.stack([np.stack([columns, -1 - columns], axis=1).ravel(), np.repeat(levels, 2)])
 
 
 _TABLE = _Table.build()

@@ -70,25 +70,59 @@ def uniform(source: Source, count: int) -> Array:
 def choose(source: Source, count: int, rate: float) -> NDArray[np.bool_]:
     """``count`` independent coins that are True with probability ``rate``, exactly: Poisson sampling of records.
 
-    A word w, read as the first 64 binary digits of a uniform number, is compared with the digits of the rate, which is
-    a double and so has finitely many: w below the first 64 of them is True, above is False, and where they are equal
-    the rest of the rate decides by a coin of its own.
+    A byte, read as the first 8 binary digits of a uniform number, is compared with those of the rate, which is a double
+    and so has finitely many: a byte below them is True, above is False. Where they are equal, once in 256, a word does
+    the same with the next 64 digits, and so on. Words for that are asked for even if there are none such, so that who
+    plays words back to a neighbour's run, by calls, gives each record the same coin.
 
     Edges: 0 is never, 1 is always.
     """
     check(0 <= rate <= 1, f"Expected 0 <= rate={rate} <= 1.")
-    words = source.words(count)
     if rate == 1:
         return np.full(count, True)
-    scaled = math.ldexp(rate, 64)  # exact: a power of two
+    digits = source.words(-(-count // 8)).astype("<u8", copy=False).view(np.uint8)[:count]
+    scaled = math.ldexp(rate, 8)  # exact: a power of two
     first = math.floor(scaled)
-    taken = np.asarray(words < np.uint64(first))
-    rest = scaled - first
-    if rest:
-        ties = np.flatnonzero(words == np.uint64(first))
-        if len(ties):
-            taken[ties] = choose(source, len(ties), rest)
+    taken = np.asarray(digits < first)
+    places = np.flatnonzero(digits == first)
+    while scaled > first:
+        words, scaled = source.words(len(places)), math.ldexp(scaled - first, 64)
+        first = math.floor(scaled)
+        taken[places] = words < np.uint64(first)
+        places = places[words == np.uint64(first)]
+        if not len(places):
+            break
     return taken
+
+
+def subset(source: Source, count: int, size: int) -> NDArray[np.intp]:
+    """A uniformly random subset of ``size`` of ``count`` records, in order; all of them where there are no more.
+
+    The first ``size`` different ones of independent uniform places: by symmetry every subset is equally likely, however
+    many places are drawn at a time. A large subset is what a small one leaves.
+    """
+    check(size >= 0, f"Expected size={size} >= 0.")
+    if 2 * size > count:
+        left = np.full(count, True)
+        left[subset(source, count, max(count - size, 0))] = False
+        return np.flatnonzero(left)
+    places = np.zeros(0, dtype=np.intp)
+    several = math.ceil(-count * math.log1p(-size / count) + 4 * math.sqrt(size)) if size else 0  # mostly enough
+    while True:
+        places = np.concatenate([places, _places(source, count, several)])
+        found, first = np.unique(places, return_index=True)
+        if len(found) >= size:
+            return np.asarray(found[np.sort(np.argsort(first)[:size])])
+
+
+def _places(source: Source, count: int, size: int) -> NDArray[np.intp]:
+    """Independent uniform whole numbers below ``count``: words beyond its last multiple are drawn again."""
+    if not size:
+        return np.zeros(0, dtype=np.intp)
+    last, words = np.uint64((1 << 64) // count * count - 1), source.words(size)
+    while (words > last).any():
+        words = np.concatenate([words[words <= last], source.words(size)])[:size]
+    return np.asarray((words % np.uint64(count)).astype(np.intp))
 
 
 def permutation(source: Source, count: int) -> NDArray[np.intp]:

@@ -75,7 +75,7 @@ class Database:
             self._base.execute("INSERT OR IGNORE INTO facts VALUES ('protocol', ?)", (protocol.fingerprint,))
             self._base.execute(
                 "INSERT OR IGNORE INTO facts VALUES ('sums', ?)",
-                (json.dumps(Sums.empty(protocol.numbers.features).to_lists()),),
+                (Sums.empty(protocol.numbers.features).to_bytes(),),
             )
             self._base.execute("INSERT OR IGNORE INTO facts VALUES ('seeded', 'false')")
         if self._fact("protocol") != protocol.fingerprint:
@@ -106,14 +106,18 @@ class Database:
             raise
         self._base.execute("COMMIT")
 
-    def _fact(self, name: str) -> str:
+    def _fact(self, name: str) -> Any:
         (value,) = self._base.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return str(value)
+        return value
 
     @property
     def sums(self) -> Sums:
-        """The count and the sums so far."""
-        return Sums.from_lists(json.loads(self._fact("sums")))
+        """The count and the sums so far; lists of JSON in files of before they were bytes."""
+        kept = self._fact("sums")
+        return Sums.from_bytes(kept) if isinstance(kept, bytes) else Sums.from_lists(json.loads(kept))
+
+    def _write(self, sums: Sums) -> None:
+        self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (sums.to_bytes(),))
 
     def __len__(self) -> int:
         return self.sums.count
@@ -121,7 +125,7 @@ class Database:
     @property
     def seeded(self) -> bool:
         """Whether any submission was made with predictable noise."""
-        return self._fact("seeded") == "true"
+        return bool(self._fact("seeded") == "true")
 
     @property
     def trainings(self) -> tuple[training.Training, ...]:
@@ -213,8 +217,7 @@ class Database:
             kept = clean.take(fresh)
             if len(kept):
                 self._keep([contents[place] for place in np.flatnonzero(fresh)])
-                total = self.sums.plus(Sums.of(kept.q, kept.p))
-                self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (json.dumps(total.to_lists()),))
+                self._write(self.sums.plus(Sums.of(kept.q, kept.p)))
                 self._mark(block.seeded)
             counts = {DAMAGED: int((~sound).sum()), LONG: int((~short).sum()), AGAIN: int((~fresh).sum())}
             reasons = {reason: count for reason, count in counts.items() if count}
@@ -263,8 +266,7 @@ class Database:
                 if self._known(contents):
                     refuse("Some submissions are in both databases, and sums cannot be told apart: nothing was merged.")
                 self._keep(contents)
-            total = json.dumps(self.sums.plus(theirs).to_lists())
-            self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (total,))
+            self._write(self.sums.plus(theirs))
             self._mark(other.seeded)
             if not other._alone():
                 self._base.execute("INSERT OR IGNORE INTO facts VALUES ('shared', 'true')")

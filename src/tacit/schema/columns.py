@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
-from tacit.data.cells import Value, codes_of, columns_of, key_of, numbers, text_of, unreadable
+from tacit.data.cells import Cells, Value, codes_of, columns_of, key_of, numbers, text_of, unreadable
 from tacit.types import Array
 
 FARTHEST, NARROWEST = 1e100, 1e-9
@@ -46,7 +46,7 @@ class Column(Protocol):
     def features(self) -> tuple[str, ...]:
         """Names of the encoded columns."""
 
-    def write(self, cells: NDArray[Any], out: Array, missing: Sequence[str], centred: bool) -> None:
+    def write(self, cells: Cells, out: Array, missing: Sequence[str], centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,14 +85,20 @@ class Number:
         """Names of the encoded columns."""
         return (self.name, f"{self.name}=<missing>") if self.missing else (self.name,)
 
-    def write(self, cells: NDArray[Any], out: Array, missing: Sequence[str], centred: bool) -> None:
+    def write(self, cells: Cells, out: Array, missing: Sequence[str], centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
         values = numbers(cells, missing)
         absent = np.isnan(values)
         lower, upper = float(self.lower), float(self.upper)
-        places = (np.clip(values, lower, upper) - lower) / (upper - lower)
-        out[:, 0] = 2.0 * places - 1.0 if centred else places
-        out[absent, 0] = 0.0 if self.missing or centred else 0.5
+        np.clip(values, lower, upper, out=values)  # they are a copy of the cells, and become places between the bounds
+        values -= lower
+        values /= upper - lower
+        if centred:
+            values *= 2.0
+            values -= 1.0
+        out[:, 0] = values
+        if absent.any():
+            out[absent, 0] = 0.0 if self.missing or centred else 0.5
         if self.missing:
             out[:, 1] = absent
 
@@ -133,7 +139,7 @@ class Category:
         """Names of the encoded columns."""
         return (*(f"{self.name}={text_of(value)}" for value in self.values), f"{self.name}=<other>")
 
-    def write(self, cells: NDArray[Any], out: Array, missing: Sequence[str], centred: bool) -> None:
+    def write(self, cells: Cells, out: Array, missing: Sequence[str], centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
         del missing, centred  # a marker is no value, so its cells are already in the last slot
         out[np.arange(len(cells)), codes_of(self.name, cells, self.values)] = 1.0
@@ -179,7 +185,7 @@ class Target:
         (cells,) = columns_of(table, [self.name])
         return self._numbers(cells, missing) if self.classes is None else self._labels(cells, missing, self.classes)
 
-    def _numbers(self, cells: NDArray[Any], missing: Sequence[str]) -> Array:
+    def _numbers(self, cells: Cells, missing: Sequence[str]) -> Array:
         check(
             not unreadable(cells, missing).any(),
             f"Target {self.name!r} has cells that are not numbers. Is there a decimal comma, or a unit in the cell? "
@@ -189,7 +195,7 @@ class Target:
         check(not np.isnan(values).any(), f"Target {self.name!r} has missing numbers; remove those rows first.")
         return np.clip(values, self.lower, self.upper)
 
-    def _labels(self, cells: NDArray[Any], missing: Sequence[str], classes: tuple[Value, ...]) -> NDArray[Any]:
+    def _labels(self, cells: Cells, missing: Sequence[str], classes: tuple[Value, ...]) -> NDArray[Any]:
         codes = codes_of(self.name, cells, classes)
         others = cells[codes == len(classes)].tolist()
         markers = {text_of(marker) for marker in missing} | {""}

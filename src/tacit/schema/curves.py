@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.checks import check, check_real
-from tacit.data.cells import Value, numbers
+from tacit.data.cells import Cells, Value, numbers
 from tacit.schema.columns import check_bounds, check_keys, listed
 from tacit.schema.cuts import SPACINGS, cut_points
 from tacit.types import Array
@@ -67,7 +66,7 @@ class Curve(ABC):
         """Names of the encoded columns."""
         return (*self.slots, f"{self.name}=<missing>") if self.missing else self.slots
 
-    def write(self, cells: NDArray[Any], out: Array, missing: Sequence[str], centred: bool) -> None:
+    def write(self, cells: Cells, out: Array, missing: Sequence[str], centred: bool) -> None:
         """Encode the cells into the columns of ``out``, which hold zeros."""
         del centred  # a slot is filled or not, as a category's is
         values = numbers(cells, missing)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.checks import check
+from tacit.data.cells import Cells
 from tacit.schema.columns import Column
 from tacit.schema.encodings import columns_from_list
 from tacit.types import Array
@@ -49,9 +49,7 @@ class Pair:
         """Names of the encoded columns."""
         return tuple(f"{one} & {other}" for one in self.first.features for other in self.second.features)
 
-    def write(
-        self, cells: tuple[NDArray[Any], NDArray[Any]], out: Array, missing: Sequence[str], centred: bool
-    ) -> None:
+    def write(self, cells: tuple[Cells, Cells], out: Array, missing: Sequence[str], centred: bool) -> None:
         """Encode the cells of both columns into the columns of ``out``."""
         one, other = (np.zeros((len(out), len(column.features))) for column in self.columns)
         self.first.write(cells[0], one, missing, centred)

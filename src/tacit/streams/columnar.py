@@ -13,7 +13,7 @@ from tacit.streams.pieces import BATCH, counted, file_faults, kept
 
 PIECE = 2**20
 """Row groups of a Parquet file that follow one another are one piece as long as they have at most so many rows."""
-_BUFFER = 2**20
+_BUFFER = 2**18
 _TEXT = ("string", "large_string", "string_view")
 Types = dict[str, str]
 
@@ -39,7 +39,9 @@ class ParquetPiece:
             texts = [name for name in names.names if type_of(names.field(name).type) == "text"]
             # Columns are read a buffer at a time: whole row groups may be larger than memory. Texts come as a
             # dictionary where they are stored as one: each is then read once.
-            with parquet.ParquetFile(opened, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False) as file:
+            with parquet.ParquetFile(
+                opened, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+            ) as file:
                 for batch in file.iter_batches(BATCH, list(self.groups), kept(names.names, columns)):
                     yield dict(zip(batch.schema.names, batch.columns, strict=True))
 
@@ -128,14 +130,16 @@ def check_same(first: str, types: Types, key: str, others: Types) -> None:
 
 
 def _arrow_reader(path: Path, names: Sequence[int] | None = None) -> Any:
-    """A reader of a file, or of a stream that was written to one; memory is mapped, so that nothing is copied."""
+    """A reader of a file, or of a stream that was written to one.
+
+    A mapped file would be copied less, and would look like memory that grows with the file.
+    """
     import pyarrow
 
     options = pyarrow.ipc.IpcReadOptions(included_fields=names)
     with path.open("rb") as opened:
         whole = opened.read(6) == b"ARROW1"
-    mapped = pyarrow.memory_map(str(path))
-    return (pyarrow.ipc.open_file if whole else pyarrow.ipc.open_stream)(mapped, options=options)
+    return (pyarrow.ipc.open_file if whole else pyarrow.ipc.open_stream)(pyarrow.OSFile(str(path)), options=options)
 
 
 def _arrow_batches(path: Path, columns: Sequence[str] | None) -> Iterator[Any]:

@@ -30,6 +30,11 @@ class DatasetPiece:
     rows: int
     key: str
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.schema is None:
+            refuse("A filtered dataset cannot be sent to other processes. Write it to a file first, and give that.")
+        return DatasetPiece, (self.data, self.schema, self.rows, self.key)
+
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Its rows in order, at most BATCH at a time."""
         return counted(self.key, self.rows, self._read(columns))
@@ -150,7 +155,8 @@ def reader_source(reader: Any) -> Source:
                     batch = next(batches, None)
                 if batch is None:
                     break
-                file.write_batch(batch)
+                for start in range(0, batch.num_rows, BATCH):
+                    file.write_batch(batch.slice(start, BATCH))
     except OSError as error:
         if error.errno is None:
             raise
