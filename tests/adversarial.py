@@ -98,11 +98,7 @@ def case(number):
 def exact_norm(problem, weights):
     """The gradient norm in extended precision, written out: a second road to the certificate."""
     long = np.longdouble
-    matrix = problem.records.design.matrix
-    x = (matrix.toarray() if sparse.issparse(matrix) else matrix).astype(long) * problem.records.design.scales[:, None]
-    if problem.records.design.intercept:
-        x = np.hstack([x, np.full((len(x), 1), problem.records.design.intercept, dtype=long)])
-    w = weights.astype(long)
+    x, w = problem.records.design.dense(slice(None)).astype(long), weights.astype(long)
     slopes = problem.loss.slope(x @ w, problem.records.targets.astype(long))
     total = x.T @ slopes + problem.strength * w
     if problem.linear is not None:

@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from tacit import LinearRegression, LogisticRegression, PoissonRegressor
-from tacit.data.rows import Design
+from tacit.data.canonical import canonical
+from tacit.linear.predictions import clipped_scores
 
 WIDTHS = (1, 7, 20, 60, 129)
 
@@ -15,11 +16,11 @@ WIDTHS = (1, 7, 20, 60, 129)
 @pytest.mark.parametrize("container", [np.asarray, np.float32, sparse.csr_array])
 def test_scores_of_a_row_do_not_depend_on_the_others(width, outputs, container, rng):
     X, weights = rng.normal(size=(203, width)), rng.normal(size=(width, outputs))
-    whole = Design(container(X), 1.0).times(weights)
-    alone = np.vstack([Design(container(X[[place]]), 1.0).times(weights) for place in range(len(X))])
+    whole = clipped_scores(canonical(container(X)), 1.0, weights)
+    alone = np.vstack([clipped_scores(canonical(container(X[[place]])), 1.0, weights) for place in range(len(X))])
     assert np.array_equal(whole, alone)
     for start in (1, 2, 3):
-        assert np.array_equal(Design(container(X[start:]), 1.0).times(weights), whole[start:])
+        assert np.array_equal(clipped_scores(canonical(container(X[start:])), 1.0, weights), whole[start:])
     assert np.allclose(whole, np.minimum(1, 1 / np.linalg.norm(X, axis=1))[:, None] * X @ weights, atol=1e-5)
 
 

@@ -106,7 +106,7 @@ def run(setting: Setting, *, shared: bool, seed: int, share: float = 1.0) -> lis
         plan = plan_of(n, c, steps=setting.steps, shared=shared)
         # What the first data set gives where the noise cancels; the second gives (1 - 2/n) of it.
         place = 0.5 * plan.rate
-        width = 1e-9 * place
+        width = 1e-6 * place  # rows are rounded to a grid of 2**-24
         low, high = (place - width, place + width) if shared else (threshold(plan, n, seed), math.inf)
         counts = count_runs(
             plan, problem_of_side(n, 1.0), problem_of_side(n, -1.0), between(low, high), trials=setting.part(share),

@@ -110,7 +110,7 @@ def run(setting: Setting, *, shared: bool, seed: int, share: float = 1.0) -> lis
         plan = plan_of(batch, c, DELTA, shared=shared)
         place = plan.rate / (2 * batch)
         deviation = place * plan.scale * math.sqrt(batch)  # of the noise on theta
-        low, high = (place * (1 - 1e-9), place * (1 + 1e-9)) if shared else (4 * deviation, math.inf)
+        low, high = (place * (1 - 1e-6), place * (1 + 1e-6)) if shared else (4 * deviation, math.inf)
         counts = count_runs(
             plan, one_at_the_edge(n, 1.0), one_at_the_edge(n, -1.0), between(low, high), trials=setting.part(share),
             delta=DELTA, seed=seed,

@@ -1,7 +1,7 @@
 """Runs made together are the real thing: run j is, bit for bit, the one that the plan makes from column j of the draws.
 
-Sums over records may be added in another order, but are released on a grid that is far coarser than their rounding;
-minima are reached by the same Newton steps; all that follows a release is the same arithmetic.
+Sums over records are exact, and all that follows a release is the same arithmetic. Minima are reached with Hessians that
+are rounded in another way, so that they agree as well as both are certified.
 """
 
 import functools
@@ -14,13 +14,14 @@ import pytest
 from tacit.audit.pairs import target_values
 from tacit.audit.planned import run_many
 from tacit.linear import losses
+from tacit.linear.arithmetic import gradient_rounding
 from tacit.linear.losses import HuberHinge, Logistic, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import METHODS
 from tacit.mechanisms.base import Plan
-from tacit.mechanisms.objective import ObjectivePlan
-from tacit.privacy.noise import SeededSource, choose, subset
+from tacit.mechanisms.objective import TOLERANCE, ObjectivePlan
+from tacit.privacy.noise import SeededSource, choose, grid_slack, subset
 from tacit.privacy.normals import Draws, draw
 from tacit.types import Budget
 
@@ -112,7 +113,11 @@ def assert_columns_are_runs(plan, problem, *, ordered=False):
     if ordered:  # one batch holds all records, so that their order does not matter
         tape.drawn[0] = np.repeat(np.arange(problem.records.count, dtype=np.uint64), TRIALS)
     alone = np.stack([plan.run(problem, Column(tape, j)).weights.ravel() for j in range(TRIALS)])
-    np.testing.assert_array_equal(together, alone)
+    if isinstance(plan, ObjectivePlan):
+        apart = 2 * (TOLERANCE * plan.scale + plan.slack) / plan.strength + 2 * grid_slack(plan.polish_scale, alone.shape[1])
+        assert np.linalg.norm(together - alone, axis=1).max() <= apart < 1e-3 * np.abs(alone).max()
+    else:
+        np.testing.assert_array_equal(together, alone)
     assert len({row.tobytes() for row in together}) == TRIALS
 
 
@@ -188,7 +193,8 @@ def test_one_vs_rest_and_sparse_and_blocks_are_solved_together():
         together = Newton(1e-8).solve(problem)
         alone = [Newton(1e-9)._solve_one(problem.column(j)).weights for j in range(3)]
         assert np.abs(together.weights - np.hstack(alone)).max() <= 1e-8
-        assert together.gap <= 1e-7
+        reach = float(np.linalg.norm(together.weights, axis=0).max())
+        assert together.gap <= 1e-8 + 2 * math.sqrt(3) * gradient_rounding(problem.column(0).facts, reach)
 
 
 def test_parts_on_several_threads_are_repeatable_and_independent():

@@ -67,7 +67,8 @@ def test_a_quarter_of_the_noise_is_caught_by_the_exact_loss():
 
 def neighbour(problem, rng, row, target):
     """The same problem with its last record replaced."""
-    X = np.vstack([problem.records.design.matrix[:-1], row])
+    design = problem.records.design
+    X = np.vstack([design.matrix[:-1, : design.columns], row])
     y = np.vstack([problem.records.targets[:-1], [[target]]])
     return problem_of(X, y, problem.loss, clip=problem.records.design.clip, intercept=problem.records.design.intercept)
 

@@ -13,6 +13,7 @@ from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.arithmetic import hessian_slack
 from tacit.linear.problem import Problem, Records
 from tacit.linear.records import block_rows
+from tacit.linear.whole import Pieces
 
 WIDTHS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 1000, 4097, 8191, 8192, 8193, 9000]
 FORMS = {
@@ -33,24 +34,24 @@ def rows_like(rng, n, d):
     st.integers(1, 5),
     st.sampled_from(sorted(FORMS)),
     st.integers(1, 70),
+    st.integers(1, 2),
     st.integers(0, 2**32),
 )
-@example(8193, 1, "array", 65, 0)
-@example(9000, 3, "fortran", 1, 0)
-def test_predictions_of_one_record_do_not_depend_on_its_block(d, outputs, form, n, seed):
+@example(8193, 1, "array", 65, 2, 0)
+@example(9000, 3, "fortran", 1, 2, 0)
+def test_predictions_of_one_record_do_not_depend_on_its_block(d, outputs, form, n, pieces, seed):
     rng = np.random.default_rng(seed)
     n = min(n, max(2, 200_000 // d))
     X, weights = rows_like(rng, n, d), 3 * rng.normal(size=(d + 1, outputs))
     records = Records.build(FORMS[form](X), np.ones(n), 1.0, 0.5)
 
     def predicted(records, start, stop):
-        rows = slice(start, stop)
-        return records.predict_alone(records.design.block(rows), rows, weights)
+        return Pieces.of(weights, pieces).scores(records.design.block(slice(start, stop)))
 
     whole = predicted(records, 0, n)
-    np.testing.assert_allclose(
-        whole, records.predict(records.design.block(slice(0, n)), slice(0, n), weights), atol=1e-9
-    )
+    exact = records.design.dense(slice(0, n)) @ weights
+    rounding = np.sqrt(d + 1) * 2.0**-27 if pieces == 1 else 4 * (d + 8) * 2.0**-53
+    np.testing.assert_allclose(whole, exact, rtol=0, atol=1.2 * rounding * np.linalg.norm(weights))
     start, stop = sorted(rng.integers(0, n, 2))
     np.testing.assert_array_equal(predicted(records, start, stop + 1), whole[start : stop + 1])
     order = rng.permutation(n)
@@ -92,12 +93,11 @@ def test_charges_do_not_depend_on_the_last_block(d, loss, form, rng):
 def at_the_jump(loss, d, n, rng):
     """n equal rows, and weights with which their score is exactly where the curvature jumps."""
     X, jump = np.repeat(rng.normal(size=(1, d)) / (2 * np.sqrt(d)), n, axis=0), 1.0 - loss.smoothing
-    problem, one, weights = Problem(Records.build(X, np.ones(n), 1.0, 0.5), loss), slice(0, 1), np.zeros((d + 1, 1))
-    while problem.records.predict_alone(problem.records.design.block(one), one, weights)[0, 0] != jump:
-        weights = rng.normal(size=(d + 1, 1))
-        weights[-1] = 0.0
-        weights[-1] = 2 * (jump - problem.records.predict_alone(problem.records.design.block(one), one, weights)[0, 0])
-    return problem, weights
+    problem, weights = Problem(Records.build(X, np.ones(n), 1.0, 0.5), loss), np.zeros((d + 1, 1))
+    row = problem.records.design.block(slice(0, 1))
+    weights[:-1] = np.rint(2**20 * rng.normal(size=(d, 1))) / 2**20  # few digits, so that one piece holds them
+    weights[-1] = 2 * (jump - row @ weights)
+    return problem, np.rint(2**20 * weights) / 2**20
 
 
 @pytest.mark.parametrize("d", [3, 8, 33, 200])
@@ -117,4 +117,5 @@ def test_curvatures_at_a_jump_do_not_depend_on_the_company(d, rng):
 def test_the_sum_of_lone_hessians_is_the_hessian(loss, form, rng):
     records = Records.build(FORMS[form](rows_like(rng, 500, 6)), rng.choice([-1.0, 1.0], 500), 1.0, 0.5)
     problem, weights = Problem(records, loss), rng.normal(size=(7, 1))
-    np.testing.assert_allclose(problem.hessian_alone(weights), problem.gradient_and_hessian(weights)[1], atol=1e-10)
+    slack = 500 * problem.facts.curvature * hessian_slack(problem.facts)
+    np.testing.assert_allclose(problem.hessian_alone(weights), problem.gradient_and_hessian(weights, 2)[1], atol=slack)

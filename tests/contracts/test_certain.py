@@ -16,6 +16,7 @@ from scipy import sparse
 
 from tacit import LinearSVC, LogisticRegression
 from tacit.checks import PrivacyError
+from tacit.linear.arithmetic import U, gradient_rounding, relative_rounding
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers import certain
@@ -27,7 +28,7 @@ from tacit.linear.solvers.accelerated import (
     reduction,
     steps_bound,
 )
-from tacit.linear.solvers.centre import UNIT, Centre, gradient_rounding, relative_rounding
+from tacit.linear.solvers.centre import Centre
 from tacit.linear.solvers.certain import check_certifiable, least_strength, solve, solve_columns, solver_slack
 from tacit.linear.solvers.searched import Searched, coupled_hessian
 from tacit.mechanisms import ObjectivePerturbation, Output, defaults
@@ -63,7 +64,7 @@ def test_a_change_of_slope_is_right_to_ulps_of_the_step(loss, rng):
                 target = mpmath.mpf(float(y[i, 0]))
                 exact = [b - a for a, b in zip(*(slope_of(loss, v, target) for v in (before, after)), strict=True)]
                 error = mpmath.sqrt(mpmath.fsum((e - float(f)) ** 2 for e, f in zip(exact, found[i], strict=True)))
-                assert error <= 32 * UNIT * loss.smoothness * np.linalg.norm(u[i]), (size, scale)
+                assert error <= 32 * U * loss.smoothness * np.linalg.norm(u[i]), (size, scale)
 
 
 def test_a_difference_of_slopes_is_not_that_precise():
@@ -72,16 +73,15 @@ def test_a_difference_of_slopes_is_not_that_precise():
     loss = Logistic()
     exact = 1e-15 * loss.curve(z, y, np.ones_like(z))[0, 0]  # the next term is 1e-15 of it
     plain = (loss.slope(z + u, y) - loss.slope(z, y))[0, 0]
-    assert abs(plain - exact) > 1e10 * UNIT * 1e-15
-    assert abs(loss.change(z, y, u)[0, 0] - exact) < 16 * UNIT * 1e-15
+    assert abs(plain - exact) > 1e10 * U * 1e-15
+    assert abs(loss.change(z, y, u)[0, 0] - exact) < 16 * U * 1e-15
 
 
 # --- the centre ---------------------------------------------------------------------------------------------------
 def in_digits(problem, weights):
     """The gradient at mpmath weights, in 60 digits."""
     records = problem.records
-    constant = np.full((records.count, 1), records.design.intercept)
-    x = np.hstack([exactly(records.design.matrix) * exactly(records.design.scales[:, None]), exactly(constant)])
+    x = exactly(records.design.dense(slice(None)))
     rows = zip(x @ weights, exactly(records.targets[:, 0]), strict=True)
     slopes = np.array([slope_of(problem.loss, list(z), y) for z, y in rows], dtype=object)
     return x.T @ slopes + mpmath.mpf(problem.strength) * weights
@@ -106,7 +106,7 @@ def test_rounding_of_gradients_and_of_their_changes(loss, rng):
     limit = relative_rounding(problem.facts) * centre.largest_curvature() * np.linalg.norm(step)
     if loss.geometry in ("logistic", "simplex"):  # others may have a kink between the score and the rounded one
         own = centre.moved(step) - centre.gradient  # the sum with the gradient is rounded once more
-        assert np.linalg.norm(own - change) <= limit + 4 * UNIT * np.linalg.norm(centre.gradient)
+        assert np.linalg.norm(own - change) <= limit + 4 * U * np.linalg.norm(centre.gradient)
     plain = problem.gradient(weights + step) - problem.gradient(weights)
     assert np.linalg.norm(plain - change) > 3 * limit, "vacuous: a plain difference would do"
 
@@ -241,8 +241,8 @@ def test_the_proven_descent_takes_over_where_the_others_stop(loss, thin, rng, mo
     plain = random_problem(loss, rng, n=90, d=5)
     if thin:
         rows = plain.records
-        matrix = sparse.csr_array(rows.design.matrix * rows.design.scales[:, None])
-        plain = replace(plain, records=Records.build(matrix, rows.targets, rows.design.clip, rows.design.intercept))
+        matrix = sparse.csr_array(rows.design.matrix[:, : rows.design.columns])
+        plain = replace(plain, records=Records.build(matrix, rows.targets, rows.clip, rows.intercept))
     strong = 90 * plain.facts.curvature / 1e4
     full = replace(plain, strength=strong, linear=random_weights(plain, rng, 3.0))
     slack = solver_slack(plain.facts, strong, float(np.linalg.norm(full.linear)))
@@ -320,7 +320,7 @@ def test_a_linear_term_longer_than_foreseen_ends_too(rng):
 def test_the_threshold_follows_from_rounding_and_from_passes():
     facts = problem_of(np.ones((350, 30)), np.ones(350), HuberHinge(1e-6)).facts
     assert 48 * relative_rounding(facts) * largest_condition(facts) ** 1.5 == pytest.approx(1)
-    assert relative_rounding(facts) == (30 + 1 + 64 + 350 / 64 + 64) * 2.0**-53
+    assert relative_rounding(facts) == (30 + 1 + 72) * 2.0**-53
     assert least_strength(facts) == pytest.approx(350 * 5e5 / 1e8, rel=1e-6), "there passes decide"
     wide = Facts(records=10**8, features=20_000, outputs=1, radius=1.0, loss=Logistic())
     assert largest_condition(wide) < 1e8

@@ -10,7 +10,8 @@ from scipy.stats import beta, binom, norm
 
 from tacit import LinearSVC, LogisticRegression, PrivacyError
 from tacit.linear.losses import Logistic
-from tacit.linear.problem import Problem, Records, block_rows
+from tacit.linear.problem import Problem, Records
+from tacit.linear.records import block_rows
 from tacit.mechanisms import DuchiSgd, LocalPerturbation
 from tacit.mechanisms.local import MOST, ball_mechanism, ball_size, lie
 from tacit.privacy import accounting

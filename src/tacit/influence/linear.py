@@ -69,7 +69,7 @@ class Influence:
         check(problem.loss.coupled or problem.outputs == 1, "Expected one model; take problem.column(j) of several.")
         check(weights.size <= LARGEST, f"Expected at most {LARGEST} parameters for an exact Hessian.")
         joint = problem.loss.coupled
-        hessian = coupled_hessian(problem, weights) if joint else problem.gradient_and_hessian(weights)[1]
+        hessian = coupled_hessian(problem, weights) if joint else problem.gradient_and_hessian(weights, 2)[1]
         try:
             factor = cho_factor(hessian)
         except LinAlgError:

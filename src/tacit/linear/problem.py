@@ -114,12 +114,16 @@ class Problem:
         )
         return self.records.add_up(part)[0]
 
-    def gradient_and_hessian(self, weights: Array) -> tuple[Array, Array]:
-        """Gradient and full Hessian of one scalar model, in one pass over the data."""
+    def gradient_and_hessian(self, weights: Array, outer: int | None = None) -> tuple[Array, Array]:
+        """Gradient and full Hessian of one scalar model, in one pass over the data.
+
+        ``outer`` is how many pieces the Hessian's rows are rounded to; None: as many as a Newton step needs.
+        """
         facts = self.facts
         stiff = facts.records * facts.curvature > STIFF * self.strength
+        outer = (2 if stiff else 1) if outer is None else outer
         part = parts.GradientHessian(
-            self.loss, Pieces.of(weights), self._steepest(weights), certain_pieces(facts), 2 if stiff else 1
+            self.loss, Pieces.of(weights), self._steepest(weights), certain_pieces(facts), outer
         )
         slope_sum, curve_sum = self.records.add_up(part)
         slope_sum = slope_sum + self.strength * weights

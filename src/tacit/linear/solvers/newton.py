@@ -18,7 +18,7 @@ from tacit.linear.problem import Problem
 from tacit.linear.records import block_rows
 from tacit.linear.solvers.centre import gap_at
 from tacit.linear.whole import Pieces
-from tacit.types import Array, Solution
+from tacit.types import Array, Facts, Solution
 
 DENSE_FEATURES = 1500
 """Above this many features no Hessian is formed: steps come from conjugate gradients on Hessian products."""
@@ -30,7 +30,7 @@ TOGETHER_NUMBERS = 1 << 18
 
 @dataclass(frozen=True)
 class Newton:
-    """Damped Newton steps until the gradient norm is below ``tolerance``.
+    """Damped Newton steps until the gradient norm is below ``tolerance``, or below its own rounding.
 
     A step is accepted when the objective still falls at its end (then, by convexity, it fell all the way), when it
     halves the smallest gradient norm seen (that can happen only so often), or when it lowers the objective (Armijo):
@@ -72,7 +72,7 @@ class Newton:
         one = replace(problem, outputs=1).facts
         norms = np.linalg.norm(gradient, axis=0)
         best = norms.copy()
-        going = np.flatnonzero(norms > self.tolerance)
+        going = np.flatnonzero(norms > self._goal(one, weights))
         step = 0
         while going.size and step < self.steps:
             step += 1
@@ -93,12 +93,17 @@ class Newton:
                 norms[at[good]], moved[left[good]] = trial_norms[good], True
                 size *= 0.5
             best = np.minimum(best, norms)
-            going = going[moved & (norms[going] > self.tolerance)]
+            going = going[moved & (norms[going] > self._goal(one, weights[:, going]))]
         reach = np.linalg.norm(weights, axis=0)
         rounding = np.array([gradient_rounding(one, float(size)) for size in reach])
         if problem.linear is not None:
             rounding += [linear_rounding(float(size)) for size in np.linalg.norm(problem.linear, axis=0)]
         return weights, norms + rounding, step
+
+    def _goal(self, facts: Facts, weights: Array) -> Array:
+        """The gradient norm to reach, of each column; of coupled scores, which count together, the first holds."""
+        lengths = np.linalg.norm(weights, axis=None if facts.loss.coupled else 0)
+        return np.array([max(self.tolerance, gradient_rounding(facts, float(long))) for long in np.atleast_1d(lengths)])
 
     def _solve_one(self, problem: Problem) -> Solution:
         weights = problem.start()
@@ -106,7 +111,7 @@ class Newton:
         gradient, hessian = derivatives(problem, weights, dense)
         best = norm = float(np.linalg.norm(gradient))
         step = 0
-        while norm > self.tolerance and step < self.steps:
+        while norm > self._goal(problem.facts, weights)[0] and step < self.steps:
             step += 1
             direction = newton_direction(problem, weights, gradient, hessian, self.tolerance / norm)
             fall = float((gradient * direction).sum())
