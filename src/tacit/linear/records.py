@@ -153,8 +153,8 @@ def in_memory(records: Held) -> Records:
 
 
 def total(sums: Iterator[tuple[Whole, ...]]) -> tuple[Whole, ...]:
-    """The sums of blocks' parts, one after the other, in the place of the first."""
-    found = next(sums)
+    """The sums of blocks' parts, one after the other."""
+    found = tuple(some.copy() for some in next(sums))
     for place, more in enumerate(sums):
         for some, other in zip(found, more, strict=True):
             some.add(other)

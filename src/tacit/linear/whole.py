@@ -17,6 +17,7 @@ record's own part, whatever the number of records.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,10 @@ class Whole:
         low = self.low + other.low
         carried = np.floor(low / _HALF)
         return Whole(self.high + other.high + carried, low - carried * _HALF, self.steps)
+
+    def copy(self) -> Whole:
+        """The same sum, to be added to."""
+        return Whole(self.high.copy(), self.low.copy(), self.steps)
 
     def add(self, other: Whole) -> None:
         """Add another to this one, in place; :meth:`carry` it before 2**26 were added."""
@@ -178,8 +183,7 @@ def added(values: Array, largest: float, most: int, digits: int = 36) -> Whole:
 def outer_sum(rows: Any, largest: float, most: int, count: int = 1, roots: Array | None = None) -> Whole:
     """``sum_i v_i v_i^T`` of a block of at most ``most`` rows v, with entries of at most ``largest``.
 
-    ``v_i`` is a row, or ``roots_i`` times it. In two pieces v = h + l it is ``h h^T + h l^T + l h^T``: what is left
-    out, ``l l^T``, is below a step of the second.
+    ``v_i`` is a row, or ``roots_i`` times it. In two pieces v = h + l it is ``h h^T + (h l^T + l h^T) + l l^T``.
     """
     digits, (length, features) = (DIGITS - digits_of(most)) // 2, rows.shape
     # Narrow rows are taken a few at a time: what is made of them stays in cache, and its memory is used again.
@@ -188,13 +192,14 @@ def outer_sum(rows: Any, largest: float, most: int, count: int = 1, roots: Array
     for start in range(size, length, max(1, size)):
         some = slice(start, start + size)
         sums += _outer(rows[some], largest, digits, count, None if roots is None else roots[some])[0]
-    if count == 2:
-        sums[1] += sums[1].T.copy()
-    return Whole.of(sums, [steps[0] * step for step in steps])
+    if count == 1:
+        return Whole.of(sums, [steps[0] ** 2])
+    sums[1] += sums[1].T.copy()
+    return Whole.of(sums, [steps[0] ** 2, steps[0] * steps[1], steps[1] ** 2])
 
 
 def _outer(rows: Any, largest: float, digits: int, count: int, roots: Array | None) -> tuple[Array, tuple[float, ...]]:
-    """The first piece times each piece; and the pieces' steps."""
+    """The products of pieces, each pair once; and the pieces' steps."""
     scattered = thin(rows)
     values = rows.data if scattered else rows
     if roots is not None:
@@ -203,7 +208,8 @@ def _outer(rows: Any, largest: float, digits: int, count: int, roots: Array | No
     pieces: Any = parts
     if scattered:
         pieces = [sparse.csr_array((part, rows.indices, rows.indptr), shape=rows.shape) for part in parts]
-    return np.stack([_full(pieces[0].T @ piece) for piece in pieces]), steps
+    pairs = itertools.combinations_with_replacement(pieces, 2)
+    return np.stack([_full(one.T @ other) for one, other in pairs]), steps
 
 
 def _full(matrix: Any) -> Array:
