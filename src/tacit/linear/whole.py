@@ -50,9 +50,11 @@ class Whole:
     @classmethod
     def of(cls, sums: Array, steps: Sequence[float]) -> Whole:
         """Of exact sums of at most 2**53 steps; the first axis is that of the steps."""
-        scaled = sums / _shaped(steps, sums)
-        high = np.floor(scaled / _HALF)
-        return cls(high, scaled - high * _HALF, tuple(steps))
+        low = sums / _shaped(steps, sums)
+        high = low * (1 / _HALF)
+        np.floor(high, out=high)
+        low -= high * _HALF
+        return cls(high, low, tuple(steps))
 
     def plus(self, other: Whole) -> Whole:
         """The sum of both, exact; what is above 2**26 in the low part is carried."""
@@ -208,6 +210,8 @@ def _outer(rows: Any, largest: float, digits: int, count: int, roots: Array | No
     pieces: Any = parts
     if scattered:
         pieces = [sparse.csr_array((part, rows.indices, rows.indptr), shape=rows.shape) for part in parts]
+    if count == 1:
+        return _full(pieces[0].T @ pieces[0])[None], steps
     pairs = itertools.combinations_with_replacement(pieces, 2)
     return np.stack([_full(one.T @ other) for one, other in pairs]), steps
 
