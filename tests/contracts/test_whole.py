@@ -83,6 +83,7 @@ def test_what_splitting_leaves_is_half_a_step(digits, count, rng):
     for largest in (1.0, 0.7, 3e-50, 1e50):
         values = largest * np.r_[1.0, -1.0, rng.uniform(-1, 1, 50), 0.0, 1e-30][:, None]
         parts, steps = split(values, largest, digits, count)
+        parts = np.hstack(parts)
         assert (np.abs(parts / np.asarray(steps)) <= 2.0**digits).all()
         assert (fractions(parts / np.asarray(steps)) % 1 == 0).all()
         left = fractions(values[:, 0]) - fractions(parts).sum(axis=1)
@@ -99,7 +100,7 @@ def test_rows_times_slopes_are_exact(rows, count, largest, rng):
     slopes[:, 0] = largest
     digits = whole.DIGITS - 24 - digits_of(MOST)
     parts, _ = split(slopes, largest, digits, count)
-    parts = fractions(parts).reshape(rows, count, 2).sum(axis=1)
+    parts = fractions(parts).sum(axis=0)
     expected = fractions(design.dense(slice(None))).T @ parts
     sums = gathered(design.dense(slice(None)), slopes, design.step, largest, MOST, count)
     assert (exactly(sums) == expected).all()
@@ -114,7 +115,7 @@ def test_a_digit_more_of_slopes_is_seen(rng, monkeypatch):
 
     def exact(digits):
         monkeypatch.setattr(whole, "DIGITS", digits)
-        parts, _ = split(slopes, 1.0, digits - 24 - digits_of(MOST), 1)
+        (parts,), _ = split(slopes, 1.0, digits - 24 - digits_of(MOST), 1)
         sums = gathered(design.dense(slice(None)), slopes, design.step, 1.0, MOST, 1)
         return (exactly(sums) == fractions(design.dense(slice(None))).T @ fractions(parts)).all()
 
@@ -128,17 +129,22 @@ def test_outer_products_are_exact_and_alike_in_sparse_rows(rows, count, rng):
     values = hard_rows(rng, rows, 3).dense(slice(None))
     digits = (53 - digits_of(MOST)) // 2
     parts, _ = split(values, 1.0, digits, count)
-    parts = fractions(parts).reshape(rows, count, 3).sum(axis=1)
+    parts = fractions(parts).sum(axis=0)
     sums = outer_sum(values, 1.0, MOST, count)
     assert (exactly(sums) == parts.T @ parts).all()
-    thin = outer_sum(sparse.csr_array(values), 1.0, MOST, count)
-    np.testing.assert_array_equal(thin.value(), sums.value())
+    roots = rng.uniform(size=rows)
+    for weights in (None, roots):
+        plain = outer_sum(values, 1.0, MOST, count, weights).value()
+        for other in (sparse.csr_array(values), np.asfortranarray(values)):
+            np.testing.assert_array_equal(outer_sum(other, 1.0, MOST, count, weights).value(), plain)
+    scaled = outer_sum(values * roots[:, None], 1.0, MOST, count).value()
+    np.testing.assert_array_equal(scaled, plain)
     np.testing.assert_allclose(sums.value(), values.T @ values, atol=rows * 2.0 ** (3 - digits * count))
 
 
 def test_numbers_are_added_exactly(rng):
     values = rng.uniform(-1, 1, size=(MOST, 3))
-    parts, _ = split(values, 1.0, 36, 1)
+    (parts,), _ = split(values, 1.0, 36, 1)
     assert (exactly(added(values, 1.0, MOST)) == fractions(parts).sum(axis=0)).all()
 
 

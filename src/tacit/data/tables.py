@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.data import cells
@@ -19,6 +20,7 @@ from tacit.types import Array
 
 Table = Mapping[str, Any]
 _PARQUET = (".parquet", ".pq")
+_FLOATS = ("float", "double")
 
 
 def read_table(
@@ -47,17 +49,27 @@ def read_table(
 def numbers(table: Table, names: Sequence[str]) -> Array:
     """The named columns as one matrix of finite float64."""
     check(names, "Expected at least one column beside the target.")
-    matrix = np.empty((len(table[names[0]]), len(names)))
-    for position, name in enumerate(names):
-        column = cells.exact(table[name])
-        dates = column.dtype.kind not in "biufOUST"
-        matrix[:, position] = np.nan if dates else cells.numbers(column)
-        check(
-            np.isfinite(matrix[:, position]).all(),
-            f"Column {name!r} has cells that are not finite numbers (a decimal comma? a unit in the cell?). Correct "
-            "them, describe the column in a schema, or leave it out.",
-        )
+    columns = [_finite(name, table[name]) for name in names]
+    matrix = np.empty((len(columns[0]), len(columns)), order="F")  # as tables lie in memory: one column after the other
+    for position, column in enumerate(columns):
+        matrix[:, position] = column
     return matrix
+
+
+def _finite(name: str, column: Any) -> NDArray[Any]:
+    """One column as finite numbers, of whatever width."""
+    if str(getattr(column, "type", "")) in _FLOATS:  # Arrow's: a cell that is missing comes as NaN
+        values: NDArray[Any] = np.asarray(column)
+    else:
+        array = cells.exact(column)
+        dates = array.dtype.kind not in "biufOUST"
+        values = np.full(len(array), np.nan) if dates else cells.numbers(array)
+    check(
+        np.isfinite(values).all(),
+        f"Column {name!r} has cells that are not finite numbers (a decimal comma? a unit in the cell?). Correct "
+        "them, describe the column in a schema, or leave it out.",
+    )
+    return values
 
 
 def _read_csv(path: str | Path, columns: Sequence[str] | None, dialect: Dialect) -> Table:

@@ -109,7 +109,7 @@ class SecondMoment:
 
     def __call__(self, block: Block) -> tuple[Whole, ...]:
         """The block's part."""
-        return (block.outer(np.ones(block.count), 1.0, self.outer),)
+        return (block.outer(None, 1.0, self.outer),)
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,9 @@ class ManyHessians:
         z, design = self.weights.scores(block.rows), block.design()
         upper, lower = np.triu_indices(design.shape[1])
         digits = 53 - block.most.bit_length()
-        pairs, (pair_step,) = split(design[:, upper] * design[:, lower], block.radius**2, digits // 2, 1)
+        (pairs,), (pair_step,) = split(design[:, upper] * design[:, lower], block.radius**2, digits // 2, 1)
         curves = np.clip(self.loss.curve(z, block.targets, np.ones_like(z)), 0.0, self.loss.smoothness)
-        rounded, (step,) = split(block.shares.weigh(curves), self.loss.smoothness, digits // 2, 1)
+        (rounded,), (step,) = split(block.shares.weigh(curves), self.loss.smoothness, digits // 2, 1)
         return (Whole.of((rounded.T @ pairs)[None], [step * pair_step]),)
 
 

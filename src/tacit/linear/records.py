@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from scipy import sparse
 
 from tacit.checks import check, refuse
 from tacit.data.canonical import column, dense, thin
-from tacit.data.rows import SINGLE, Design
+from tacit.data.rows import Design
 from tacit.data.shares import Shares
 from tacit.linear.whole import Whole, gathered, outer_sum
 from tacit.types import Array
@@ -30,6 +29,10 @@ BLOCK_NUMBERS = 1 << 18
 
 LEAST_ROWS, MOST_ROWS = 64, 4096
 """Dense blocks have at least so many rows; sparse ones at most so many, or as many as dense ones have."""
+
+
+CARRIED = 2**20
+"""Sums are carried after so many blocks."""
 
 
 def block_rows(features: int) -> int:
@@ -75,11 +78,11 @@ class Block:
         """Transposed design rows times weighted slopes of size at most ``largest``: the part of a gradient."""
         return gathered(self.rows, self.shares.weigh(slopes), self.step, largest, self.most, count)
 
-    def outer(self, curves: Array, largest: float, count: int = 1) -> Whole:
-        """``sum_i c_i x_i x_i^T`` for one column of numbers c from 0 to ``largest``, weighted."""
-        roots = np.sqrt(self.shares.weigh(curves))[:, None]
-        scaled = self.rows.multiply(roots).tocsr() if thin(self.rows) else self.rows * roots
-        return outer_sum(scaled, math.sqrt(largest) * self.radius, self.most, count)
+    def outer(self, curves: Array | None, largest: float, count: int = 1) -> Whole:
+        """``sum_i c_i x_i x_i^T`` for one column of numbers c from 0 to ``largest``, weighted; None: all are 1."""
+        weighed = self.shares.weights if curves is None else self.shares.weigh(curves)
+        roots = None if weighed is None else np.sqrt(weighed)
+        return outer_sum(self.rows, math.sqrt(largest) * self.radius, self.most, count, roots)
 
     def signed_outer(self, curves: Array, largest: float, count: int = 1) -> Whole:
         """As :meth:`outer`, for numbers of either sign."""
@@ -151,7 +154,15 @@ def in_memory(records: Held) -> Records:
 
 def total(sums: Iterator[tuple[Whole, ...]]) -> tuple[Whole, ...]:
     """The sums of blocks' parts, one after the other."""
-    return reduce(lambda some, more: tuple(a.plus(b) for a, b in zip(some, more, strict=True)), sums)
+    found = tuple(some.copy() for some in next(sums))
+    for place, more in enumerate(sums):
+        for some, other in zip(found, more, strict=True):
+            some.add(other)
+            if place % CARRIED == CARRIED - 1:
+                some.carry()
+    for some in found:
+        some.carry()
+    return found
 
 
 @dataclass(frozen=True)
@@ -252,8 +263,8 @@ class Records:
 
     def mapped(self, change: Change, clip: float, intercept: float) -> Records:
         """The same records with other rows, which are copied."""
-        rows = np.vstack([change(block.rows).astype(_stored(clip), copy=False) for block in self.blocks()])
-        return replace(self, design=Design(rows, clip, intercept))
+        designs = (Design(change(block.rows), clip, intercept) for block in self.blocks())
+        return replace(self, design=Design.joined(designs, self.rows))
 
     def add_up(self, part: Part) -> list[Array]:
         """The sums over all blocks."""
@@ -268,7 +279,8 @@ class Records:
         wanted = _sparse_rows(design.matrix) if scattered else block_rows(self.features)
         several = self.shares.most
         most = max(wanted, several)
-        room = np.empty((0 if scattered else min(most, self.rows), self.features))
+        order: Any = "F" if not scattered and design.matrix.flags.f_contiguous else "C"
+        room = np.empty((0 if scattered else min(most, self.rows), self.features), order=order)
         slices = self.shares.slices(self.rows, max(1, most + 1 - several)) if self.rows else iter([slice(0, 0)])
         for at in slices:
             rows: Any = design.block(at) if scattered else room[: at.stop - at.start]
@@ -277,10 +289,6 @@ class Records:
             yield Block(
                 rows, design.norms[at], self.targets[at], self.shares.part(at), self.radius, design.step, at.start
             )  # fmt: skip
-
-
-def _stored(clip: float) -> type[np.floating[Any]]:
-    return np.float32 if SINGLE[0] <= clip <= SINGLE[1] else np.float64
 
 
 def _sparse_rows(matrix: sparse.csr_array) -> int:

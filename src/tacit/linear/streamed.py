@@ -9,15 +9,21 @@ are read as one.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from tacit.checks import check
 from tacit.data.rows import rounded_intercept
+from tacit.data.tables import Table
 from tacit.linear.records import Block, Change, Held, Part, Records, total
 from tacit.linear.whole import Whole
 from tacit.streams.pieces import Piece, Source
@@ -28,6 +34,8 @@ from tacit.types import Array
 
 SMALL, SMALL_TEXT = 2**26, 2**29
 """Bytes of design rows, in float32, up to which they are read into memory once; text is costly to read again."""
+THREADS = min(4, os.cpu_count() or 1)
+"""Pieces that are read at once: each takes the memory of a batch."""
 Taken = NDArray[np.intp] | None
 Task = Callable[[Piece, Taken], Any]
 LOST = "A piece of the table was not added up. Fit again."
@@ -45,18 +53,62 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Here:
-    """In this process, one piece after the other."""
+    """In this process, a few pieces at a time: NumPy and Arrow let threads work side by side."""
+
+    threads: int = THREADS
 
     def run(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> Iterator[tuple[int, Any]]:
-        """One after the other."""
+        """As threads are free for them. Whoever stops asking, or presses Ctrl-C, waits for a batch and no longer."""
+        workers, stopped = min(self.threads, len(pieces)), Event()
         with watch_pass(sum(piece.rows for piece in pieces)) as done:
-            for place, (piece, some) in enumerate(zip(pieces, taken, strict=True)):
-                yield place, task(piece, some)
-                done(piece.rows)
+            if workers < 2:
+                for place, (piece, some) in enumerate(zip(pieces, taken, strict=True)):
+                    yield place, task(piece, some)
+                    done(piece.rows)
+                return
+            # Each thread's products are small: threads within them would only wait for one another.
+            with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+                jobs = zip(pieces, taken, strict=True)
+                places = {
+                    pool.submit(copy_context().run, task, _Until(piece, stopped), some): i
+                    for i, (piece, some) in enumerate(jobs)
+                }
+                try:
+                    for job in as_completed(places):
+                        place = places.pop(job)  # nobody holds what was added up already
+                        yield place, job.result()
+                        done(pieces[place].rows)
+                finally:
+                    stopped.set()
+                    pool.shutdown(wait=False, cancel_futures=True)
 
     def add_up(self, task: Task, pieces: Sequence[Piece], taken: Sequence[Taken]) -> tuple[Whole, ...]:
         """As results come."""
         return added_once(self.run(task, pieces, taken), len(pieces))
+
+
+@dataclass(frozen=True)
+class _Until:
+    """A piece that is read until it is no longer wanted."""
+
+    piece: Piece
+    stopped: Event
+
+    @property
+    def key(self) -> str:
+        """As the piece's."""
+        return self.piece.key
+
+    @property
+    def rows(self) -> int:
+        """As the piece's."""
+        return self.piece.rows
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
+        """As the piece's."""
+        for table in self.piece.tables(columns):
+            check(not self.stopped.is_set(), "Reading was stopped.")
+            yield table
 
 
 def added_once(found: Iterable[tuple[int, tuple[Whole, ...]]], count: int) -> tuple[Whole, ...]:

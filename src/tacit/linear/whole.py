@@ -17,6 +17,7 @@ record's own part, whatever the number of records.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ from tacit.types import Array
 DIGITS = 53
 WEIGHT_DIGITS = 28
 _HALF = 2.0**26
+NARROW, CHUNK = 64, 1 << 16
+"""Up to so many columns outer products are made of so many numbers at a time."""
 _LEAST = -600
 """Binary exponent below which weights and slopes are nothing: far above where doubles lose digits."""
 
@@ -47,15 +50,32 @@ class Whole:
     @classmethod
     def of(cls, sums: Array, steps: Sequence[float]) -> Whole:
         """Of exact sums of at most 2**53 steps; the first axis is that of the steps."""
-        scaled = sums / _shaped(steps, sums)
-        high = np.floor(scaled / _HALF)
-        return cls(high, scaled - high * _HALF, tuple(steps))
+        low = sums / _shaped(steps, sums)
+        high = low * (1 / _HALF)
+        np.floor(high, out=high)
+        low -= high * _HALF
+        return cls(high, low, tuple(steps))
 
     def plus(self, other: Whole) -> Whole:
         """The sum of both, exact; what is above 2**26 in the low part is carried."""
         low = self.low + other.low
         carried = np.floor(low / _HALF)
         return Whole(self.high + other.high + carried, low - carried * _HALF, self.steps)
+
+    def copy(self) -> Whole:
+        """The same sum, to be added to."""
+        return Whole(self.high.copy(), self.low.copy(), self.steps)
+
+    def add(self, other: Whole) -> None:
+        """Add another to this one, in place; :meth:`carry` it before 2**26 were added."""
+        np.add(self.high, other.high, out=self.high)
+        np.add(self.low, other.low, out=self.low)
+
+    def carry(self) -> None:
+        """Carry what is above 2**26 in the low part, in place."""
+        carried = np.floor(self.low / _HALF)
+        np.add(self.high, carried, out=self.high)
+        np.subtract(self.low, carried * _HALF, out=self.low)
 
     def negative(self) -> Whole:
         """Its negative."""
@@ -114,40 +134,40 @@ class Pieces:
 
     def scores(self, rows: Any) -> Array:
         """Rows times weights: each row's to the last bit whatever the other rows are."""
-        products = np.asarray(rows @ self.columns, dtype=np.float64)
-        if self.count > 1:
-            parts = products.reshape(len(products), self.count, self.columns.shape[1] // self.count)
-            total = parts[:, -1] + parts[:, -2]
-            for place in range(self.count - 3, -1, -1):
-                total += parts[:, place]
-            products = total
-        return products
+        # What is made of rows that lie column after column lies so too.
+        upright = not thin(rows) and rows.strides[0] < rows.strides[1]
+        lines = self.columns.T @ rows.T if upright else (rows @ self.columns).T
+        parts = lines.reshape(self.count, len(lines) // self.count, rows.shape[0])
+        total = parts[-1] + parts[-2] if self.count > 1 else parts[0]
+        for place in range(self.count - 3, -1, -1):
+            total += parts[place]
+        return np.asarray(total.T)
 
 
-def split(values: Array, largest: float, digits: int, count: int) -> tuple[Array, tuple[float, ...]]:
-    """Values of size at most ``largest`` as ``count`` pieces of so many digits, side by side; and their steps.
+def split(
+    values: Array, largest: float, digits: int, count: int, *, spare: bool = False
+) -> tuple[list[Array], tuple[float, ...]]:
+    """Values of size at most ``largest`` as ``count`` pieces of so many digits; and their steps.
 
-    The first piece has at most ``2**digits`` steps, the others half as many: they are what rounding left.
+    The first piece has at most ``2**digits`` steps, the others half as many: they are what rounding left. Values that
+    are ``spare`` may be overwritten.
     """
     top = power(largest)
     steps = tuple(top * 2.0 ** (-digits * (place + 1)) for place in range(count))
-    if count == 1:
-        return on_grid(values.copy(), steps[0]), steps
-    width = values.shape[1]
-    parts, left = np.empty((len(values), count * width)), values.copy()
-    for place, step in enumerate(steps):
-        piece = parts[:, place * width : (place + 1) * width]
-        piece[:] = left
-        left -= on_grid(piece, step)
+    parts, left = [on_grid(values, steps[0], values if spare and count == 1 else np.empty_like(values))], values
+    for step in steps[1:]:
+        left = left - parts[-1]
+        parts.append(on_grid(left, step, np.empty_like(left)))
     return parts, steps
 
 
 def gathered(rows: Any, slopes: Array, grid: float, largest: float, most: int, count: int) -> Whole:
     """The sum of rows times slopes; rows on a grid of this step, of a block of at most ``most`` rows."""
-    parts, steps = split(slopes, largest, DIGITS - BITS - digits_of(most), count)
-    # A wide block is read along its rows: half the time of reading it down its columns.
-    sums = np.asarray(rows.T @ parts if thin(rows) or parts.shape[1] == 1 else (parts.T @ rows).T)
-    shaped = sums.reshape(sums.shape[0], count, slopes.shape[1]).swapaxes(0, 1)
+    # Pieces lie in lines of their own: wide and narrow blocks are read along their rows, and rounding is fast.
+    parts, steps = split(np.ascontiguousarray(slopes.T), largest, DIGITS - BITS - digits_of(most), count)
+    lines = np.concatenate(parts)
+    sums = (rows.T @ lines.T).T if thin(rows) else lines @ rows
+    shaped = sums.reshape(count, slopes.shape[1], rows.shape[1]).swapaxes(1, 2)
     return Whole.of(shaped, [grid * step for step in steps])
 
 
@@ -159,23 +179,41 @@ def added_digits(most: int, digits: int = 36) -> int:
 def added(values: Array, largest: float, most: int, digits: int = 36) -> Whole:
     """The sum over the first axis of numbers of size at most ``largest``, each rounded to so many digits."""
     parts, steps = split(values, largest, added_digits(most, digits), 1)
-    return Whole.of(parts.sum(axis=0)[None], steps)
+    return Whole.of(parts[0].sum(axis=0)[None], steps)
 
 
-def outer_sum(rows: Any, largest: float, most: int, count: int = 1) -> Whole:
-    """``sum_i v_i v_i^T`` of a block of at most ``most`` rows with entries of at most ``largest``."""
-    digits = (DIGITS - digits_of(most)) // 2
-    parts, steps = split(rows.data[:, None] if thin(rows) else rows, largest, digits, count)
-    if thin(rows):
-        pieces: list[Any] = [sparse.csr_array((part, rows.indices, rows.indptr), shape=rows.shape) for part in parts.T]
-    else:
-        pieces = np.hsplit(parts, count)
+def outer_sum(rows: Any, largest: float, most: int, count: int = 1, roots: Array | None = None) -> Whole:
+    """``sum_i v_i v_i^T`` of a block of at most ``most`` rows v, with entries of at most ``largest``.
+
+    ``v_i`` is a row, or ``roots_i`` times it. In two pieces v = h + l it is ``h h^T + (h l^T + l h^T) + l l^T``.
+    """
+    digits, (length, features) = (DIGITS - digits_of(most)) // 2, rows.shape
+    # Narrow rows are taken a few at a time: what is made of them stays in cache, and its memory is used again.
+    size = length if thin(rows) or features > NARROW else CHUNK // max(1, features)
+    sums, steps = _outer(rows[:size], largest, digits, count, None if roots is None else roots[:size])
+    for start in range(size, length, max(1, size)):
+        some = slice(start, start + size)
+        sums += _outer(rows[some], largest, digits, count, None if roots is None else roots[some])[0]
     if count == 1:
-        return Whole.of(_full(pieces[0].T @ pieces[0])[None], [steps[0] ** 2])
-    high, low = pieces
-    cross = _full(high.T @ low)
-    sums = np.stack([_full(high.T @ high), cross + cross.T, _full(low.T @ low)])
+        return Whole.of(sums, [steps[0] ** 2])
+    sums[1] += sums[1].T.copy()
     return Whole.of(sums, [steps[0] ** 2, steps[0] * steps[1], steps[1] ** 2])
+
+
+def _outer(rows: Any, largest: float, digits: int, count: int, roots: Array | None) -> tuple[Array, tuple[float, ...]]:
+    """The products of pieces, each pair once; and the pieces' steps."""
+    scattered = thin(rows)
+    values = rows.data if scattered else rows
+    if roots is not None:
+        values = values * (np.repeat(roots, np.diff(rows.indptr)) if scattered else roots[:, None])
+    parts, steps = split(values, largest, digits, count, spare=roots is not None)
+    pieces: Any = parts
+    if scattered:
+        pieces = [sparse.csr_array((part, rows.indices, rows.indptr), shape=rows.shape) for part in parts]
+    if count == 1:
+        return _full(pieces[0].T @ pieces[0])[None], steps
+    pairs = itertools.combinations_with_replacement(pieces, 2)
+    return np.stack([_full(one.T @ other) for one, other in pairs]), steps
 
 
 def _full(matrix: Any) -> Array:

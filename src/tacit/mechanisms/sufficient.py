@@ -82,7 +82,7 @@ class MomentSums:
         """The block's parts."""
         both = np.column_stack([block.targets[:, 0] / self.bound, np.ones(block.count)])
         heads = added(block.shares.weigh(np.ones(block.count)), 1.0, block.most)
-        return block.outer(np.ones(block.count), 1.0), block.gather(both, 1.0, self.count), heads
+        return block.outer(None, 1.0), block.gather(both, 1.0, self.count), heads
 
 
 @dataclass(frozen=True)

@@ -75,20 +75,21 @@ def whitening(second: Array, floor: float, energy: float) -> Array:
 
     Mapped rows have squared norms that add up to ``energy``, noise and clipping apart: where ``W = V max(values,
     floor)^(-1/2)``, they add up to one for each eigenvalue above the floor, and what is left of the trace over the
-    floor.
+    floor. Its numbers are rounded to a grid on which products with rows are exact.
     """
     values, vectors = np.linalg.eigh(second)
     above = values > floor
     rest = max(float(values.sum() - values[above].sum()), 0.0)
     total = max(float(above.sum()) + rest / floor, 1e-3)
-    return np.asarray(vectors * np.sqrt(energy / total / np.maximum(values, floor)))
+    even = vectors * np.sqrt(energy / total / np.maximum(values, floor))
+    return Pieces.of(even, 1).columns
 
 
 def mapped(problem: Problem, even: Array, runs: int = 1) -> Problem:
     """The same problem with rows ``z = x W``, clipped to the radius that they had before."""
     records = problem.records
     if runs == 1:
-        return replace(problem, records=records.mapped(RowMap(Pieces.of(even)), records.radius, 0.0))
+        return replace(problem, records=records.mapped(RowMap(Pieces.of(even, 1)), records.radius, 0.0))
     return replace(problem, records=records.mapped(RunMap(Pieces.of(even, 1), runs), records.clip, records.intercept))
 
 

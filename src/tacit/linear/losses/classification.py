@@ -230,9 +230,11 @@ def probabilities(scores: Array, margin: float) -> Array:
 
     For a = 0 it is softmax; the order of the classes is that of the scores for every a.
     """
-    u = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights = u * (u.sum(axis=1, keepdims=True) + math.expm1(-margin) * u)
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    lines = np.ascontiguousarray(scores.T)  # a class after the other: sums over few classes are fast then
+    u = np.exp(lines - lines.max(axis=0))
+    weights = u * (u.sum(axis=0) + math.expm1(-margin) * u)
+    weights /= weights.sum(axis=0)
+    return np.asarray(weights.T)
 
 
 LOSSES = (Logistic(), Softmax(3), HuberHinge())
