@@ -34,7 +34,7 @@ from tacit.types import Array
 
 SMALL, SMALL_TEXT = 2**26, 2**29
 """Bytes of design rows, in float32, up to which they are read into memory once; text is costly to read again."""
-THREADS = min(4, os.cpu_count() or 1)
+THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 """Pieces that are read at once: each takes the memory of a batch."""
 Taken = NDArray[np.intp] | None
 Task = Callable[[Piece, Taken], Any]
