@@ -1,4 +1,4 @@
-"""Pieces that are read by several threads: each once, the first fault ends the pass, and whoever stops asking ends it."""
+"""Pieces that are read by several threads: each once; the first fault, or whoever stops asking, ends the pass."""
 
 from dataclasses import dataclass, field
 from threading import Event
