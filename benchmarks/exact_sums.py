@@ -2,10 +2,11 @@
 
 python benchmarks/exact_sums.py
 
-The same rows on the grid, the same blocks and the same loss; one thread, the least of several, seconds of the processor.
+The same rows on the grid, the same blocks, the same loss; one thread, the least of several, seconds of the processor.
 """
 
 import argparse
+from functools import partial
 
 import numpy as np
 from fit_times import least
@@ -47,9 +48,9 @@ def main() -> None:
             for name, exact, hessian in (
                 ("gradient", problem.gradient, False),
                 ("gradient and Hessian", problem.gradient_and_hessian, True),
-                ("clipped gradient, for noise", lambda w: problem.clipped_gradient(w, 0.5), False),
+                ("clipped gradient, for noise", partial(problem.clipped_gradient, clip=0.5), False),
             ):
-                own, other = least(given.times, lambda: exact(weights), lambda: plain(problem, weights, hessian))
+                own, other = least(given.times, partial(exact, weights), partial(plain, problem, weights, hessian))
                 verdict = "reached" if own <= GOAL * other else "MISSED"
                 cells = [f"{rows:,} x {features}", name, f"{1e3 * own:.1f}", f"{1e3 * other:.1f}", f"{own / other:.2f}"]
                 lines.append([*cells, verdict])

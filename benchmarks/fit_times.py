@@ -1,4 +1,4 @@
-"""Seconds to fit and to predict as ratios to scikit-learn's: every shape of tables in memory, one thread, least of several.
+"""Seconds to fit and to predict as ratios to scikit-learn's: tables of many shapes in memory, one thread.
 
 python benchmarks/fit_times.py --times 3 --shapes 10000x10 10000x100
 
@@ -7,6 +7,7 @@ Ours and theirs run in turn on the same rows, so that what else the machine does
 
 import argparse
 import time
+from functools import partial
 
 import numpy as np
 from markdown import table
@@ -82,16 +83,38 @@ def main() -> None:
             X, labels, targets = rows_of(shape)
             for name, (ours, theirs, regression) in models(int(labels.max()) + 1).items():
                 y = targets if regression else labels
-                own, other = least(given.times, lambda: ours.fit(X, y), lambda: theirs.fit(X, y))
+                own, other = least(given.times, partial(ours.fit, X, y), partial(theirs.fit, X, y))
                 most, words = goal(shape, name)
                 reached = (own if words.endswith("ms") else own / other) <= most
                 what = f"{name} ({ours.guarantee_.method})"
-                lines.append([shape, what, f"{1e3 * own:.1f}", f"{1e3 * other:.1f}", f"{own / other:.2f}", words, "reached" if reached else "MISSED"])
+                lines.append(
+                    [
+                        shape,
+                        what,
+                        f"{1e3 * own:.1f}",
+                        f"{1e3 * other:.1f}",
+                        f"{own / other:.2f}",
+                        words,
+                        "reached" if reached else "MISSED",
+                    ]
+                )
                 print("  ".join(lines[-1]), flush=True)
                 if shape == "1000000x10" and name == "logistic":
                     for part in ("predict", "predict_proba"):
-                        own, other = least(given.times, lambda: getattr(ours, part)(X), lambda: getattr(theirs, part)(X))
-                        lines.append([shape, part, f"{1e3 * own:.1f}", f"{1e3 * other:.1f}", f"{own / other:.2f}", "1.5", "reached" if own <= 1.5 * other else "MISSED"])
+                        own, other = least(
+                            given.times, partial(getattr(ours, part), X), partial(getattr(theirs, part), X)
+                        )
+                        lines.append(
+                            [
+                                shape,
+                                part,
+                                f"{1e3 * own:.1f}",
+                                f"{1e3 * other:.1f}",
+                                f"{own / other:.2f}",
+                                "1.5",
+                                "reached" if own <= 1.5 * other else "MISSED",
+                            ]
+                        )
                         print("  ".join(lines[-1]), flush=True)
     print("\n" + table(("shape", "what", "ms", "scikit-learn ms", "ratio", "goal", ""), lines))
 

@@ -1,9 +1,9 @@
-"""Fits from Parquet files of 10^6 to 10^8 rows: memory, passes, and seconds a pass beside a bare scan of the same files.
+"""Fits from Parquet files of 10^6 to 10^8 rows: memory, passes, and seconds a pass beside a bare scan of the files.
 
 python benchmarks/scale.py --folder /data/scale --full
 
 Every fit and every scan is a process of its own (:mod:`scale_worker`), one after the other, with two threads each. Bare
-scans read with Arrow or polars, clip, and do the same products in NumPy. Seconds a pass are the least of a process's
+scans read with Arrow or polars, clip, and do the same products in NumPy. Seconds a pass are the median of a process's
 passes; on a machine that is shared, those of the processor are the steadier. Files are removed after each size.
 """
 
@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -24,14 +25,14 @@ FULL = 10**8
 KINDS = ("arrow", "polars", "tacit")
 MODELS = ("linear", "logistic")
 GOAL_RATIO, GOAL_BYTES, GOAL_FLAT = 1.4, 10**9, 1.1
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_NUM_THREADS", "POLARS_MAX_THREADS")
+THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_NUM_THREADS": "2", "POLARS_MAX_THREADS": "2"}
+"""Two that read; one in each product, all of which are so small that two would only wait for one another."""
 
 
 def measured(kind: str, model: str, folder: Path) -> dict:
     """One process: seconds a pass, by the wall and of the processor, and its highest resident memory."""
     command = [sys.executable, str(Path(__file__).with_name("scale_worker.py")), kind, model, str(folder)]
-    limits = dict.fromkeys(THREADS, "2")
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | limits)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | THREADS)
     return json.loads(done.stdout)
 
 
@@ -45,7 +46,7 @@ def compared(rows: int, folder: Path) -> list[dict]:
     for model in MODELS:
         for kind in KINDS:
             one = measured(kind, model, folder) | {"rows": rows, "bytes": size}
-            one["wall"], one["cpu"] = (min(part) for part in zip(*one["passes"], strict=True))
+            one["wall"], one["cpu"] = (statistics.median(part) for part in zip(*one["passes"], strict=True))
             found.append(one)
             print(f"{rows:,} {model} {kind}: {one['wall']:.2f} s a pass", file=sys.stderr, flush=True)
     return found
@@ -55,9 +56,10 @@ def line(one: dict, others: list[dict]) -> list[str]:
     """One fit beside the bare scans of its files."""
     bare = {other["kind"]: other for other in others if (other["rows"], other["model"]) == (one["rows"], one["model"])}
     ratios = [f"{one[clock] / bare[kind][clock]:.2f}" for clock in ("wall", "cpu") for kind in KINDS[:2]]
-    total = sum(wall for wall, _ in one["passes"])
+    passes = 1 if one["model"] == "linear" else len(one["passes"])  # the linear fit is repeated
+    total = sum(wall for wall, _ in one["passes"][:passes])
     return [
-        f"{one['rows']:,}", f"{one['model']} ({one['note']})", str(len(one["passes"])), f"{total:.1f}",
+        f"{one['rows']:,}", f"{one['model']} ({one['note']})", str(passes), f"{total:.1f}",
         f"{one['wall']:.2f}", f"{one['cpu']:.2f}", *ratios, f"{one['peak'] / 1e6:.0f}",
     ]  # fmt: skip
 
@@ -71,17 +73,17 @@ def verdicts(fits: list[dict], bare: list[dict]) -> list[str]:
         / min(one["peak"] for one in fits if one["model"] == model)
         for model in MODELS
     )
-    slowest = max(
-        min(one["wall"] / other["wall"] for other in bare if (other["rows"], other["model"]) == (largest, one["model"]))
-        for one in fits
-        if one["rows"] == largest
-    )
-    pairs = (
+    scans = {(other["kind"], other["model"]): other["wall"] for other in bare if other["rows"] == largest}
+    last = [one for one in fits if one["rows"] == largest]
+    pairs = [
         (f"peak memory at {largest:,} rows, MB", peak / 1e6, GOAL_BYTES / 1e6),
         ("most over least memory of a model", flat, GOAL_FLAT),
-        (f"a pass over the slower bare scan at {largest:,} rows", slowest, GOAL_RATIO),
-    )
-    return [f"{what}: {value:.2f} (goal {goal:g}: {'reached' if value <= goal else 'MISSED'})" for what, value, goal in pairs]
+    ]
+    for kind in KINDS[:2]:
+        slowest = max(one["wall"] / scans[kind, one["model"]] for one in last)
+        pairs.append((f"a pass over a bare scan by {kind} at {largest:,} rows", slowest, GOAL_RATIO))
+    words = ("reached", "MISSED")
+    return [f"{what}: {value:.2f} (goal {goal:g}: {words[value > goal]})" for what, value, goal in pairs]
 
 
 def main() -> None:
@@ -111,10 +113,10 @@ def main() -> None:
     print(f"### Fits from Parquet, {FEATURES} columns, {os.cpu_count()} cores\n")
     print(table(head, [line(one, bare) for one in fits]))
     heads = ("rows", "bare scan", "s a pass", "CPU s a pass", "peak MB")
-    cells = [
-        [f"{one['rows']:,}", f"{one['kind']}, {one['model']}", f"{one['wall']:.2f}", f"{one['cpu']:.2f}", f"{one['peak'] / 1e6:.0f}"]
-        for one in bare
+    scans = [
+        (one["rows"], f"{one['kind']}, {one['model']}", one["wall"], one["cpu"], one["peak"] / 1e6) for one in bare
     ]
+    cells = [[f"{rows:,}", what, f"{wall:.2f}", f"{cpu:.2f}", f"{peak:.0f}"] for rows, what, wall, cpu, peak in scans]
     print("\n" + table(heads, cells) + "\n")
     print("\n".join(f"* {verdict}" for verdict in verdicts(fits, bare)))
 

@@ -195,7 +195,7 @@ def _clipped(X: Any, clip: float, constant: float, step: float) -> tuple[Any, Ar
 
 
 def _longer(norms: Array, constant: float, radius: float) -> Array:
-    """hypot(norm, constant), at most the radius; in place, and by a root where squares are doubles: six times faster."""
+    """hypot(norm, constant), at most the radius; in place, and by a root where squares are doubles, which is faster."""
     if not SINGLE[0] <= radius <= SINGLE[1]:
         return np.minimum(np.hypot(norms, constant, out=norms), radius, out=norms)
     norms *= norms

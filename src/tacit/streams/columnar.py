@@ -11,7 +11,7 @@ from tacit.checks import check
 from tacit.data.tables import Table
 from tacit.streams.pieces import BATCH, counted, file_faults, kept
 
-PIECE = 2**20
+PIECE = 2**18
 """Row groups of a Parquet file that follow one another are one piece as long as they have at most so many rows."""
 _BUFFER = 2**18
 _TEXT = ("string", "large_string", "string_view")
