@@ -34,20 +34,18 @@ def fit(model: str, folder: str) -> tuple[list[list[float]], str]:
     from tacit import LinearRegression, LogisticRegression
     from tacit.streams.watching import watched
 
-    begins, ends = [], []
+    begins, ends = {}, {}
 
     def watch(number: int, done: int, rows: int) -> None:
-        if done == 0:
-            begins.append(clock())
-        if done == rows:
-            ends.append(clock())
+        begins.setdefault(number, clock())
+        ends[number] = clock()
 
     linear = LinearRegression(1.0, delta=1e-9, target_bound=(0.0, 1.0), method="statistics", random_state=0)
     private = linear if model == "linear" else LogisticRegression(1.0, delta=1e-9, classes=[0, 1], random_state=0)
     with watched(watch):
         for _ in range(BARE_PASSES if model == "linear" else 1):  # one pass each
             private.fit(folder, LABEL)
-    return [(end - begin).tolist() for begin, end in zip(begins, ends, strict=True)], private.guarantee_.method
+    return [(ends[number] - begins[number]).tolist() for number in begins], private.guarantee_.method
 
 
 def bare(kind: str, model: str, files: list[Path]) -> tuple[list[list[float]], str]:
