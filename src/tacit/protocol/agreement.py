@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.checks import PrivacyError, at_most, check, check_count, check_positive, refuse
 from tacit.data.canonical import check_labels, column, dense
-from tacit.data.rows import row_scales
+from tacit.data.rows import Design, rounded_intercept
 from tacit.estimators import LinearRegression, LogisticRegression
 from tacit.estimators.base import INTERCEPT
 from tacit.linear.losses import Logistic, Squared
@@ -110,7 +110,7 @@ class Protocol:
         cohort, clip = check_count("cohort", cohort), check_positive("clip", clip)
         epsilon, delta = float(epsilon), float(delta)
         regularization = None if regularization is None else float(regularization)
-        constant = INTERCEPT * clip if intercept else 0.0
+        constant = rounded_intercept(clip, INTERCEPT * clip) if intercept else 0.0
         if honest is None:
             honest = 1.0 if calibration == "paper" else trust.HONEST
         mechanism = InputPerturbation(
@@ -188,7 +188,8 @@ class Protocol:
         else:
             values = np.atleast_2d(dense(X))
         check(values.ndim == 2 and values.shape[1] == self.columns, f"Expected records of {self.columns} numbers.")
-        values = values * row_scales(values, self.numbers.clip)[:, None]
+        design = Design(values, self.numbers.clip, self.numbers.intercept)  # rows on the grid, as in a fit
+        values = design.dense(slice(None))[:, : design.columns]
         labels = np.atleast_1d(np.asarray(column(y)))
         check(labels.shape == (len(values),), "Expected one target for each record.")
         constant = np.full((len(values), 1 if self.numbers.intercept else 0), self.numbers.intercept)
