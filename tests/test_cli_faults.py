@@ -6,6 +6,7 @@ Signals and limits are real; they come at a known row of a pass.
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import resource
 import signal
@@ -42,7 +43,7 @@ from tacit.cli import console
 from tacit.cli.main import main
 from tacit.linear import streamed
 
-streamed.SMALL = streamed.SMALL_TEXT = 0  # small tables are not held in memory here
+streamed.SMALL, streamed.SMALL_COSTLY, streamed.SPARE = 0, 0, float("inf")  # no table is held here
 
 class Struck(console.Passes):
     def __call__(self, number, done, rows):
@@ -95,8 +96,9 @@ class Interrupted(console.Passes):
 @pytest.fixture
 def interrupted(monkeypatch, capsys):
     monkeypatch.setattr(console, "Passes", Interrupted)
-    for name in ("SMALL", "SMALL_TEXT"):  # small tables are not held in memory here
-        monkeypatch.setattr(streamed, name, 0, raising=False)
+    for name in ("SMALL", "SMALL_COSTLY"):  # small tables are not held in memory here
+        monkeypatch.setattr(streamed, name, 0)
+    monkeypatch.setattr(streamed, "SPARE", math.inf)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def run(line):

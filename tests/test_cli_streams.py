@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -54,8 +55,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(columnar, "BATCH", 64)
     monkeypatch.setattr(delimited, "BATCH", 64)
-    for name in ("SMALL", "SMALL_TEXT"):  # small tables are not held in memory here
-        monkeypatch.setattr(streamed, name, 0, raising=False)
+    for name in ("SMALL", "SMALL_COSTLY"):  # small tables are not held in memory here
+        monkeypatch.setattr(streamed, name, 0)
+    monkeypatch.setattr(streamed, "SPARE", math.inf)
     table = make_table()
     parquet.write_table(table, "one.parquet")
     Path("schema.toml").write_text(SCHEMA)

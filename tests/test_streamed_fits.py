@@ -1,6 +1,7 @@
 """Fits to tables that are read again give the bits of fits in memory: every estimator, method, source and batch."""
 
 import contextlib
+import math
 import warnings
 from itertools import pairwise
 
@@ -99,7 +100,8 @@ def types():
 def again(monkeypatch):
     """Tables as small as these are read once, into memory: now they are read as large ones are."""
     monkeypatch.setattr(streamed, "SMALL", 0)
-    monkeypatch.setattr(streamed, "SMALL_TEXT", 0)
+    monkeypatch.setattr(streamed, "SMALL_COSTLY", 0)
+    monkeypatch.setattr(streamed, "SPARE", math.inf)
 
 
 def same(one, other):
@@ -298,7 +300,7 @@ def test_names_that_arrays_have(files):
     np.testing.assert_array_equal(found, memory.coef_)
 
 
-@pytest.mark.parametrize(("kind", "setting"), [("parquet", "SMALL"), ("csv", "SMALL_TEXT")])
+@pytest.mark.parametrize(("kind", "setting"), [("parquet", "SMALL"), ("csv", "SMALL_COSTLY")])
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
 def test_what_is_few_enough_is_kept(people, kind, setting, files, monkeypatch):
     """By public numbers alone: of rows or, where a person may have several, of people and the most of one."""
@@ -310,6 +312,26 @@ def test_what_is_few_enough_is_kept(people, kind, setting, files, monkeypatch):
     for limit, kept in ((4 * rows * 4, True), (4 * rows * 4 - 1, False)):
         monkeypatch.setattr(streamed, setting, limit)
         assert isinstance(streamed.held(records), Records) is kept
+
+
+def test_rows_that_are_costly_to_read_are_kept_in_a_file_without_a_name(files, monkeypatch, tmp_path):
+    """Same bits; the file is gone at once; plain numbers, and a disk without room, are read again."""
+    memory = LogisticRegression(**COMMON, classes=["no", "yes"]).fit(tacit.scan(files / "csv")[NAMES], "label")
+    again(monkeypatch)
+    monkeypatch.setattr(streamed, "SPARE", 2.0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    asked = Asked.of(tacit.scan(files / "csv")[NAMES], "label", None, None)
+    model = LogisticRegression(**COMMON, classes=["no", "yes"])
+    kept = streamed.held(model._streamed(asked, model._answer(asked)))
+    assert isinstance(kept, Records)
+    assert kept.design.spooled
+    assert not list(tmp_path.iterdir())
+    found = model.fit(tacit.scan(files / "csv")[NAMES], "label")
+    np.testing.assert_array_equal(found.coef_, memory.coef_)
+    plain = Asked.of(tacit.scan(files / "parquet")[NAMES], "label", None, None)
+    assert not isinstance(streamed.held(model._streamed(plain, model._answer(plain))), Records)
+    monkeypatch.setattr(streamed, "SPARE", math.inf)
+    assert not isinstance(streamed.held(model._streamed(asked, model._answer(asked))), Records)
 
 
 def test_records_are_joined_as_they_were(rng):

@@ -11,6 +11,9 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import mmap
+import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
 from typing import Any
@@ -78,6 +81,7 @@ class Design:
     intercept: float = 0.0
     matrix: Any = field(init=False)
     norms: Array = field(init=False)
+    spooled: bool = field(init=False, default=False)
 
     def __post_init__(self, X: Any) -> None:
         clip = check_positive("clip", self.clip)
@@ -117,16 +121,18 @@ class Design:
         return part
 
     @classmethod
-    def joined(cls, parts: Iterable[Design], rows: int) -> Design:
+    def joined(cls, parts: Iterable[Design], rows: int, spooled: bool = False) -> Design:
         """Dense designs of the same kind, of which there is one at least, one after the other; at most so many rows.
 
-        Each is copied when it comes, so that no two need to be held at once.
+        Each is copied when it comes, so that no two need to be held at once. ``spooled``: to a file (:func:`room`).
         """
         matrix, norms, seen, whole = np.zeros((0, 0)), np.zeros(0), 0, None
         for part in parts:
             if whole is None:
                 whole = copy.copy(part)
-                matrix, norms = np.empty((rows, part.matrix.shape[1]), part.matrix.dtype), np.empty(rows)
+                matrix = room((rows, part.matrix.shape[1]), part.matrix.dtype, spooled)
+                norms = room((rows,), np.float64, spooled)
+                object.__setattr__(whole, "spooled", spooled)
             alike = (part.clip, part.intercept, part.matrix.dtype) == (whole.clip, whole.intercept, matrix.dtype)
             check(alike, "Expected designs of the same clip and constant.")
             matrix[seen : seen + len(part.norms)], norms[seen : seen + len(part.norms)] = part.matrix, part.norms
@@ -145,6 +151,22 @@ class Design:
         """Consecutive rows in float64: a view, or a copy of what is stored as float32."""
         block = _csr_rows(self.matrix, rows) if thin(self.matrix) else self.matrix[rows]
         return block.astype(np.float64, copy=False)
+
+
+def room(shape: tuple[int, ...], kind: Any, spooled: bool = False) -> NDArray[Any]:
+    """Memory for an array that is to be filled; ``spooled``: in a file of the temporary folder, which has no name.
+
+    Nobody else can open the file, and it is gone with the array, or with the process, however that ends.
+
+    Edges: a disk without room for it raises OSError here, not where the array is filled.
+    """
+    if not spooled:
+        return np.empty(shape, dtype=kind)
+    size = max(1, math.prod(shape) * np.dtype(kind).itemsize)
+    with tempfile.TemporaryFile() as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+        mapped = mmap.mmap(file.fileno(), size)
+    return np.frombuffer(mapped, dtype=kind, count=math.prod(shape)).reshape(shape)
 
 
 def row_norms(X: Any) -> Array:

@@ -98,6 +98,11 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         """How the targets of a stream are read: cut to the schema's bounds first, as they are in memory."""
         low, high = self._range()
         own = asked.goal if asked.goal is not None and asked.goal.classes is None else None
+        check(
+            own is None or self.target_bound is not None or (low, high) == (own.lower, own.upper),
+            f"The schema declares {asked.target!r} within [{own and own.lower}, {own and own.upper}]. Say so in "
+            "target_bound= too: predictions stay within it.",
+        )
         read = asked.declared(own or Target(asked.target, lower=low, upper=high))
         return ScaledTargets(read, (low, high), self._units(), self._loss().targets)
 

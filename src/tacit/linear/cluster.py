@@ -83,7 +83,7 @@ class Cluster:
         """Each piece when it is done, with what was found where that is to be fetched; then it is held no longer."""
         places = {future.key: place for place, future in enumerate(futures)}
         with watch_pass(sum(piece.rows for piece in pieces)) as told:
-            for future in import_module("distributed").as_completed(futures):
+            for future in import_module("distributed").as_completed(futures, loop=self.client.loop):
                 piece = pieces[places[future.key]]
                 found, failure = None, None
                 try:

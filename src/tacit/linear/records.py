@@ -18,7 +18,7 @@ from scipy import sparse
 
 from tacit.checks import check, refuse
 from tacit.data.canonical import column, dense, thin
-from tacit.data.rows import Design
+from tacit.data.rows import Design, room
 from tacit.data.shares import Shares
 from tacit.linear.whole import Whole, gathered, outer_sum
 from tacit.types import Array
@@ -200,17 +200,26 @@ class Records:
         )
 
     @classmethod
-    def joined(cls, parts: Iterable[Records], rows: int) -> Records:
-        """The records of all parts, of which there is one at least, one after the other; at most so many rows."""
-        kept: list[tuple[Array, Shares]] = []
+    def joined(cls, parts: Iterable[Records], rows: int, spooled: bool = False) -> Records:
+        """The records of all parts, of which there is one at least, one after the other; at most so many rows.
+
+        ``spooled``: rows and targets lie in a file without a name, of which the system keeps in memory what it likes.
+        """
+        shares: list[Shares] = []
+        targets, seen = np.zeros((0, 1)), 0
 
         def designs() -> Iterator[Design]:
+            nonlocal targets, seen
             for part in parts:
-                kept.append((part.targets, part.shares))
+                if not shares:
+                    targets = room((rows, part.targets.shape[1]), np.float64, spooled)
+                targets[seen : seen + part.rows] = part.targets
+                seen += part.rows
+                shares.append(part.shares)
                 yield part.design
 
-        design = Design.joined(designs(), rows)
-        return cls(design, np.concatenate([one for one, _ in kept]), Shares.joined([one for _, one in kept]))
+        design = Design.joined(designs(), rows, spooled)
+        return cls(design, targets[:seen], Shares.joined(shares))
 
     @property
     def rows(self) -> int:
@@ -264,7 +273,7 @@ class Records:
     def mapped(self, change: Change, clip: float, intercept: float) -> Records:
         """The same records with other rows, which are copied."""
         designs = (Design(change(block.rows), clip, intercept) for block in self.blocks())
-        return replace(self, design=Design.joined(designs, self.rows))
+        return replace(self, design=Design.joined(designs, self.rows, self.design.spooled))
 
     def add_up(self, part: Part) -> list[Array]:
         """The sums over all blocks."""

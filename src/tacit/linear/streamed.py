@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
@@ -27,13 +29,15 @@ from tacit.data.tables import Table
 from tacit.linear.records import Block, Change, Held, Part, Records, total
 from tacit.linear.whole import Whole
 from tacit.streams.pieces import Piece, Source
-from tacit.streams.reader import UNSORTED, Joined, Reader
+from tacit.streams.reader import UNSORTED, Joined, Reader, SchemaRows
 from tacit.streams.textual import DelimitedPiece
 from tacit.streams.watching import watch_pass
 from tacit.types import Array
 
-SMALL, SMALL_TEXT = 2**26, 2**29
-"""Bytes of design rows, in float32, up to which they are read into memory once; text is costly to read again."""
+SMALL, SMALL_COSTLY = 2**26, 2**29
+"""Bytes of design rows, in float32, up to which they are read into memory once; of those that are costly to read."""
+SPARE = 2.0
+"""How many times its size a disk must have left for a file of rows: mapped rows need another."""
 THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 """Pieces that are read at once: each takes the memory of a batch."""
 Taken = NDArray[np.intp] | None
@@ -301,21 +305,25 @@ def run_each(engine: Engine, task: Task, pieces: Sequence[Piece], taken: Sequenc
 
 
 def held(records: Streamed) -> Held:
-    """The same records: in memory, read once, where they are few enough and are read in this process.
+    """The same records, read once, where they are read in this process: in memory, where they are few enough.
 
-    Which it is follows from public numbers alone: of columns, and of rows, or people and the most rows of one. Sums
-    have the same bits either way.
+    Rows that are costly to read again, text and what a schema encodes, are otherwise kept in a file without a name, if
+    the temporary folder has twice the room. Which it is follows from public numbers alone: of columns, and of rows, or
+    people and the most rows of one. Sums have the same bits in every case.
     """
+    if not isinstance(records.engine, Here):
+        return records
     texts = any(
         isinstance(part, DelimitedPiece) for piece in records.pieces for part in getattr(piece, "parts", (piece,))
     )
     most = records.count * (records.rows_per_person or 1)
-    few = 4 * most * records.features <= (SMALL_TEXT if texts else SMALL)
-    if not (few and isinstance(records.engine, Here)):
+    costly = texts or isinstance(records.changed.reader.encode, SchemaRows)
+    size, rows = 4 * most * records.features, sum(piece.rows for piece in records.pieces)
+    few = size <= (SMALL_COSTLY if costly else SMALL)
+    if not few and not (costly and shutil.disk_usage(tempfile.gettempdir()).free > SPARE * (size + 32 * rows)):
         return records
-    rows = sum(piece.rows for piece in records.pieces)
     with watch_pass(rows) as done:
-        return Records.joined(_told(records, done), rows)
+        return Records.joined(_told(records, done), rows, spooled=not few)
 
 
 def _told(records: Streamed, done: Callable[[int], None]) -> Iterator[Records]:
