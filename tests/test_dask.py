@@ -387,6 +387,12 @@ def test_engines_that_are_none(folder, monkeypatch):
 
 
 # --- more workers, last: the cluster grows ----------------------------------------------------------------------------
+def test_an_address_needs_no_client_of_ones_own(cluster, folder, monkeypatch):
+    own, _ = cluster
+    monkeypatch.setattr(distributed.client, "_get_global_client", lambda: None)
+    same(line(numbers(folder, own.scheduler_address)), line(numbers(folder)))
+
+
 @pytest.mark.parametrize("workers", [2, 7])
 def test_any_number_of_workers_gives_the_same_bits(cluster, folder, workers):
     own, client = cluster
