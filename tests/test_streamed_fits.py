@@ -22,11 +22,16 @@ from tacit import (
 from tacit.estimators.base import BY_ROW
 from tacit.estimators.streaming import Asked
 from tacit.linear import streamed
+from tacit.linear.losses import Logistic
+from tacit.linear.problem import Problem
 from tacit.linear.records import Records
+from tacit.mechanisms import Disjoint, GradientPerturbation
 from tacit.mechanisms.registry import METHODS
+from tacit.privacy.noise import SeededSource
 from tacit.schema import Schema
 from tacit.streams import columnar, queries, scanned
 from tacit.streams import pieces as pieces_module
+from tacit.types import Budget
 
 pyarrow = pytest.importorskip("pyarrow")
 ROWS = 240
@@ -166,6 +171,21 @@ def test_every_method(method, tmp_path, monkeypatch):
     assert found.guarantee_ == memory.guarantee_
     if method not in BLOCK_BY_BLOCK:
         same(memory, found)
+
+
+def test_batches_that_share_no_record_need_records_whose_places_last(tmp_path, monkeypatch):
+    """All of them are priced as one release; a place that has another record in a later pass would make it several."""
+    again(monkeypatch)
+    book = tacit.Ledger(tmp_path / "book", epsilon=100, delta=1e-4)
+    model = LogisticRegression(**COMMON, classes=["no", "yes"], method="song-2013", ledger=book)
+    with pytest.raises(PrivacyError, match="must fit into memory"):
+        model.fit(tacit.scan(TABLE)[NAMES], "label")
+    assert not book.entries
+    asked = Asked.of(tacit.scan(TABLE)[NAMES], "label", None, None)
+    problem = Problem(model._streamed(asked, model._answer(asked)), Logistic())
+    plan = GradientPerturbation(Disjoint()).calibrate(Budget(1.0, 1e-5), problem.facts, None, "proven")
+    with pytest.raises(PrivacyError, match="must fit into memory"):
+        plan.run(problem, SeededSource(0))
 
 
 def sources(files):

@@ -37,9 +37,9 @@ INTERCEPT = 0.5
 """The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
 BY_ROW = (
     "individual", "permutation-output", "input-local", "local-duchi-2013", "pidp-sgd", "pi-dbdp-erm", "input-kang-2020",
-    "dbdp-erm",
+    "dbdp-erm", "disjoint-gradient",
 )  # fmt: skip
-"""Theorems of methods that look at single rows again and again: these must be in memory."""
+"""Theorems of methods that look at single rows again and again, or rely on their places: these must be in memory."""
 _ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 _SENTENCES = {
     "Input X contains NaN": (

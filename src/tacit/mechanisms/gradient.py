@@ -13,6 +13,7 @@ import numpy as np
 from tacit.linear.arithmetic import largest_weight, rounding_slack
 from tacit.linear.person_clip import person_share, person_slack, row_clip
 from tacit.linear.problem import Problem
+from tacit.linear.records import in_memory
 from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
 from tacit.mechanisms import defaults
@@ -41,6 +42,8 @@ class GradientPlan(Plan):
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Clip, sum, noise, divide by a public number (never by an observed count); then smooth, moments and step."""
+        if isinstance(self.sampler, Disjoint):
+            in_memory(problem.records)  # priced as one release: a place that has another record in a later pass is two
         batches = self.sampler.batches(problem.records.count, self.descent.steps, source)
         solution = self._descend(problem, batches, source)
         return replace(solution, spread=partial(self._spread, len(solution.weights)))

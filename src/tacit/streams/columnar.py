@@ -14,6 +14,10 @@ from tacit.streams.pieces import BATCH, counted, file_faults, kept
 PIECE = 2**18
 """Row groups of a Parquet file that follow one another are one piece as long as they have at most so many rows."""
 _BUFFER = 2**18
+_ELSEWHERE = (
+    "{key} was worked out into a temporary file of the process that opened it, which is not there for this one. Write "
+    "it to a file that all can read, and give that."
+)
 _TEXT = ("string", "large_string", "string_view")
 Types = dict[str, str]
 
@@ -48,21 +52,27 @@ class ParquetPiece:
 
 @dataclass(frozen=True)
 class ArrowPiece:
-    """A file of Arrow batches, as ``pyarrow.feather`` and ``pyarrow.ipc`` write them. ``owner`` is kept alive."""
+    """A file of Arrow batches, as ``pyarrow.feather`` and ``pyarrow.ipc`` write them.
+
+    ``owner``, of a temporary file, is kept alive; ``sent``: another process has it.
+    """
 
     path: Path
     key: str
     rows: int
     owner: Any = field(default=None, repr=False, compare=False)
+    sent: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ArrowPiece, (self.path, self.key, self.rows)  # whoever opened it looks after the file
+        # Whoever opened it looks after the file.
+        return ArrowPiece, (self.path, self.key, self.rows, None, self.sent or self.owner is not None)
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Its rows in order, at most BATCH at a time."""
         return counted(self.key, self.rows, self._read(columns))
 
     def _read(self, columns: Sequence[str] | None) -> Iterator[Table]:
+        check(not self.sent or self.path.exists(), _ELSEWHERE.format(key=self.key))
         with file_faults(self.key, "Arrow"):
             for batch in _arrow_batches(self.path, columns):
                 for start in range(0, batch.num_rows, BATCH):
@@ -100,6 +110,14 @@ def arrow_pieces(path: Path, key: str, owner: Any = None) -> tuple[list[ArrowPie
         # No more than one column is read to count rows, and none is decompressed where there is no need to.
         rows = sum(batch.num_rows for batch in _arrow_batches(path, schema.names[:1]))
     return [ArrowPiece(path, key, rows, owner)], types
+
+
+def need_pyarrow(kind: str) -> None:
+    """Refuse, where pyarrow is not installed, what is read by it."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise ValueError(f"Reading {kind} needs pyarrow. Install it with: pip install 'tacit[parquet]'") from error
 
 
 def types_of(key: str, schema: Any) -> Types:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.checks import check
 from tacit.data.delimited import Dialect
-from tacit.streams.columnar import Types, arrow_pieces, check_same, parquet_pieces
+from tacit.streams.columnar import Types, arrow_pieces, check_same, need_pyarrow, parquet_pieces
 from tacit.streams.frames import frame_source
 from tacit.streams.partitions import partition_source
 from tacit.streams.pieces import Piece, Source
@@ -93,10 +93,7 @@ def _file_source(paths: Sequence[Path], dialect: Dialect) -> Source:
     check(len(kinds) == 1, f"Expected files of one kind, not {' and '.join(sorted(kinds))} together.")
     kind = kinds.pop()
     if kind != "CSV":
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError as error:
-            raise ValueError(f"Reading {kind} needs pyarrow. Install it with: pip install 'tacit[parquet]'") from error
+        need_pyarrow(kind)
     openers: dict[str, Callable[[Path, str], tuple[Sequence[Piece], Types]]] = {
         "CSV": lambda path, key: delimited_pieces(path, key, dialect),
         "Parquet": parquet_pieces,

@@ -1,7 +1,8 @@
 """Tables that another library works out: Arrow datasets and readers, polars' lazy frames, DuckDB's relations.
 
-All but a reader are worked out anew in every pass: a query that draws at random, or whose tables change, gives other
-records each time, which nobody can see but by their number.
+A query may give its rows in another order each time, and others if it draws at random or its tables change. Methods
+rely on places: a record that was drawn into one batch must not be found in another. So readers, lazy frames and
+relations are worked out once, and written to disk. Datasets are read from their files, in the order of these.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
 from tacit.checks import refuse
 from tacit.data.tables import Table
-from tacit.streams.columnar import arrow_pieces
+from tacit.streams.columnar import arrow_pieces, need_pyarrow
 from tacit.streams.frames import names_of
-from tacit.streams.pieces import BATCH, Source, counted, kept, query_faults, slices
+from tacit.streams.pieces import BATCH, Source, counted, kept, query_faults
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,52 +50,6 @@ class DatasetPiece:
                 yield dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class LazyPiece:
-    """A polars query, worked out by its streaming engine in every pass."""
-
-    query: Any
-    names: tuple[str, ...]
-    rows: int
-    key: str = "the LazyFrame"
-
-    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
-        """Its rows in order, at most BATCH at a time."""
-        return counted(self.key, self.rows, self._read(kept(self.names, columns)))
-
-    def _read(self, names: list[str]) -> Iterator[Table]:
-        with query_faults(self.key):
-            for frame in self.query.select(names).collect_batches(chunk_size=BATCH, maintain_order=True, lazy=True):
-                yield from slices(frame, names, len(frame))
-
-
-@dataclass(frozen=True, eq=False)
-class RelationPiece:
-    """A DuckDB query, worked out by its connection in every pass."""
-
-    relation: Any
-    names: tuple[str, ...]
-    rows: int
-    key: str = "the DuckDB relation"
-
-    def __reduce__(self) -> Never:
-        refuse(
-            "A DuckDB relation belongs to its connection and cannot be sent to other processes. Write it to a Parquet "
-            "file first, with relation.write_parquet(...), and give that."
-        )
-
-    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
-        """Its rows in order, at most BATCH at a time."""
-        return counted(self.key, self.rows, self._read(kept(self.names, columns)))
-
-    def _read(self, names: list[str]) -> Iterator[Table]:
-        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-        with query_faults(self.key):
-            for batch in self.relation.project(quoted).to_arrow_reader(BATCH):
-                for start in range(0, batch.num_rows, BATCH):
-                    yield dict(zip(names, batch.slice(start, BATCH).columns, strict=True))
-
-
 def dataset_source(data: Any) -> Source:
     """A source from an Arrow dataset: a piece a fragment; rows are counted from what files say of themselves."""
     names = names_of(data.schema.names)
@@ -111,21 +66,30 @@ def dataset_source(data: Any) -> Source:
 
 
 def lazy_source(query: Any) -> Source:
-    """A source from a polars LazyFrame; its rows are counted in one pass."""
+    """A source from a polars LazyFrame: worked out once, by the streaming engine, onto disk."""
     import polars
 
-    with query_faults("the LazyFrame"):
-        names = names_of(query.collect_schema().names())
-        rows = int(query.select(polars.len()).collect(engine="streaming").item())
-    return Source((LazyPiece(query, names, rows),), names)
+    key = "the LazyFrame"
+    need_pyarrow(key)
+    with query_faults(key):
+        schema = polars.DataFrame(schema=query.collect_schema()).to_arrow().schema
+        frames = query.collect_batches(chunk_size=BATCH, maintain_order=True, lazy=True)
+    return _spooled(key, schema, (batch for frame in frames for batch in frame.to_arrow().to_batches()))
 
 
 def relation_source(relation: Any) -> Source:
-    """A source from a DuckDB relation; its rows are counted in one pass."""
-    names = names_of(relation.columns)
-    with query_faults("the DuckDB relation"):
-        ((rows,),) = relation.aggregate("count(*)").fetchall()
-    return Source((RelationPiece(relation, names, int(rows)),), names)
+    """A source from a DuckDB relation: worked out once, onto disk."""
+    key = "the DuckDB relation"
+    need_pyarrow(key)
+    names_of(relation.columns)  # before Arrow, in which DuckDB gives them other names where two are the same
+    with query_faults(key):
+        reader = relation.to_arrow_reader(BATCH)
+    return _spooled(key, reader.schema, reader)
+
+
+def reader_source(reader: Any) -> Source:
+    """A source from an Arrow record batch reader, which can be read once only: its rows are written to disk first."""
+    return _spooled("the record batch reader", reader.schema, reader)
 
 
 class _Spool:
@@ -138,21 +102,22 @@ class _Spool:
         self._end = weakref.finalize(self, self.path.unlink, missing_ok=True)
 
 
-def reader_source(reader: Any) -> Source:
-    """A source from an Arrow record batch reader, which can be read once only: its rows are written to disk first.
+def _spooled(key: str, schema: Any, batches: Iterable[Any]) -> Source:
+    """A source from batches that come once, or in another order the next time: every pass reads what was written here.
 
     The file lies in the folder for temporary files, readable by its owner alone, and is removed when the source goes.
     """
     import pyarrow
 
-    names, spool, key = names_of(reader.schema.names), _Spool(), "the record batch reader"
+    names, spool = names_of(schema.names), _Spool()
     try:
-        with pyarrow.OSFile(str(spool.path), "wb") as sink, pyarrow.ipc.new_file(sink, reader.schema) as file:
+        # Of the two forms that Arrow writes, the stream's batches may each have a dictionary of their own.
+        with pyarrow.OSFile(str(spool.path), "wb") as sink, pyarrow.ipc.new_stream(sink, schema) as file:
             with query_faults(key):
-                batches = iter(reader)
+                coming = iter(batches)
             while True:
                 with query_faults(key):
-                    batch = next(batches, None)
+                    batch = next(coming, None)
                 if batch is None:
                     break
                 for start in range(0, batch.num_rows, BATCH):
