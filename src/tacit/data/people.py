@@ -64,9 +64,8 @@ def people_of(groups: Any, rows: int, rows_per_person: Any) -> People:
     most = check_count("rows_per_person", rows_per_person)
     if getattr(groups, "shape", None) == (rows, 1) and hasattr(groups, "__array__"):
         groups = np.asarray(groups).ravel()
-    names = exact(groups)
+    names = names_of(groups)
     check(names.ndim == 1 and len(names) == rows, "Expected groups to name one person for each row of the table.")
-    check(not _missing(names), _UNNAMED)
     if names.dtype == object:  # numbers and texts mixed have no order, and need none
         try:
             places = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
@@ -82,19 +81,37 @@ def people_of(groups: Any, rows: int, rows_per_person: Any) -> People:
     return People(order[kept], np.flatnonzero(rank[kept] == 0).astype(np.intp), most)
 
 
+def names_of(groups: Any, unnamed: str = _UNNAMED) -> NDArray[Any]:
+    """A column of names, as they are compared: exactly as they came, numbers by their value, text by its characters.
+
+    Nothing is stripped, and no text is taken for a number: 'a' and 'a ', '1' and '1.0', 1 and '1' are two people.
+
+    Edges: a missing name, and an empty text, raise ``unnamed``.
+    """
+    names = exact(groups)
+    check(not _missing(names), unnamed)
+    return names
+
+
 def _missing(names: NDArray[Any]) -> bool:
+    if names.dtype.kind in "UST":
+        return bool((names == names.dtype.type()).any())
     if names.dtype.kind == "f":
         return bool(np.isnan(names).any())
     if names.dtype.kind in "mM":
         return bool(np.isnat(names).any())
     if names.dtype.kind != "O":
         return False
-    return any(name is None or type(name).__name__ in _NOTHING or _is_nan(name) for name in names)
+    return any(not name if isinstance(name, str | bytes) else _is_nobody(name) for name in names.ravel().tolist())
+
+
+def _is_nobody(name: object) -> bool:
+    return name is None or type(name).__name__ in _NOTHING or _is_nan(name)
 
 
 def _is_nan(name: object) -> bool:
     """Whether this is a number or a date that is not one, of whatever library: it differs from itself."""
-    if isinstance(name, str | bytes | int):
+    if isinstance(name, int):
         return False
     try:
         return not bool(operator.eq(name, name))

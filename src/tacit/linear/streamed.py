@@ -28,8 +28,9 @@ from tacit.data.rows import rounded_intercept
 from tacit.data.tables import Table
 from tacit.linear.records import Block, Change, Held, Part, Records, total
 from tacit.linear.whole import Whole
+from tacit.streams.named import Span
 from tacit.streams.pieces import Piece, Source
-from tacit.streams.reader import UNSORTED, Joined, Reader, SchemaRows
+from tacit.streams.reader import Joined, Reader, SchemaRows
 from tacit.streams.textual import DelimitedPiece
 from tacit.streams.watching import watch_pass
 from tacit.types import Array
@@ -74,7 +75,7 @@ class Here:
             with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
                 jobs = zip(pieces, taken, strict=True)
                 places = {
-                    pool.submit(copy_context().run, task, _Until(piece, stopped), some): i
+                    pool.submit(copy_context().run, task, _until(piece, stopped), some): i
                     for i, (piece, some) in enumerate(jobs)
                 }
                 try:
@@ -113,6 +114,12 @@ class _Until:
         for table in self.piece.tables(columns):
             check(not self.stopped.is_set(), "Reading was stopped.")
             yield table
+
+
+def _until(piece: Piece, stopped: Event) -> Piece:
+    if isinstance(piece, Joined):
+        return replace(piece, parts=tuple(_Until(part, stopped) for part in piece.parts))
+    return _Until(piece, stopped)
 
 
 def added_once(found: Iterable[tuple[int, tuple[Whole, ...]]], count: int) -> tuple[Whole, ...]:
@@ -181,8 +188,8 @@ class Persons:
 
     reader: Reader
 
-    def __call__(self, piece: Piece, taken: Taken) -> tuple[int, Any, Any]:
-        """How many, the first, the last."""
+    def __call__(self, piece: Piece, taken: Taken) -> Span | None:
+        """Those of one piece."""
         return self.reader.persons(piece)
 
 
@@ -338,23 +345,16 @@ def stream(source: Source, reader: Reader, engine: Engine | None = None) -> Stre
     features = reader.features + (1 if reader.intercept else 0)
     if reader.person is None:
         return Streamed(pieces, tuple(piece.rows for piece in pieces), Changed(reader), features, engine)
-    found = run_each(engine, Persons(reader), pieces)
-    groups: list[list[Piece]] = []
-    sizes: list[int] = []
-    last: Any = None
-    for place, piece in enumerate(pieces):
-        count, first, end = found[place]
-        if not count:
+    groups: list[Joined] = []
+    before: Span | None = None
+    for piece, span in zip(pieces, run_each(engine, Persons(reader), pieces), strict=True):
+        if span is None:
             continue
-        check(
-            last is None or bool(last <= first), UNSORTED.format(key=piece.key, person=reader.person)
-        )  # fmt: skip
-        if last is not None and last == first:
-            groups[-1].append(piece)
-            sizes[-1] += count - 1
+        whole = span.follow(before, piece.key, reader.person)
+        if before is not None and before.last == span.first:
+            shared = groups.pop()
+            groups.append(Joined((*shared.parts, piece), span.follow(shared.people, piece.key, reader.person)))
         else:
-            groups.append([piece])
-            sizes.append(count)
-        last = end
-    joined = tuple(parts[0] if len(parts) == 1 else Joined(tuple(parts)) for parts in groups)
-    return Streamed(joined, tuple(sizes), Changed(reader), features, engine)
+            groups.append(Joined((piece,), span))
+        before = whole
+    return Streamed(tuple(groups), tuple(group.people.count for group in groups), Changed(reader), features, engine)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.checks import check
 from tacit.data.tables import Table
-from tacit.streams.pieces import Source, kept, slices
+from tacit.streams.pieces import Source, counted, kept, slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class FramePiece:
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Its rows in order, BATCH at a time, without a copy."""
-        return slices(self.frame, kept(self.names, columns), self.rows)
+        return counted(self.key, self.rows, slices(self.frame, kept(self.names, columns), self.rows))
 
 
 def frame_source(frame: Any) -> Source:

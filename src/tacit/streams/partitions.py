@@ -87,14 +87,14 @@ def partitions(piece: Piece) -> list[PartitionPiece]:
 def hollow(piece: Piece) -> Piece:
     """The piece without what its partitions are made by."""
     if isinstance(piece, Joined):
-        return Joined(tuple(hollow(part) for part in piece.parts))
+        return replace(piece, parts=tuple(hollow(part) for part in piece.parts))
     return piece.hollow() if isinstance(piece, PartitionPiece) else piece
 
 
 def filled(piece: Piece, found: Iterator[Any]) -> Piece:
     """A hollow piece with the results of its partitions' tasks, in their order."""
     if isinstance(piece, Joined):
-        return Joined(tuple(filled(part, found) for part in piece.parts))
+        return replace(piece, parts=tuple(filled(part, found) for part in piece.parts))
     return piece.at_hand(found) if isinstance(piece, PartitionPiece) else piece
 
 

@@ -10,22 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.checks import check
-from tacit.data import cells, tables
+from tacit.data import tables
 from tacit.data.curator import of_a_batch
 from tacit.data.people import people_of
 from tacit.data.shares import Shares
 from tacit.data.tables import Table
-from tacit.data.texts import Texts
 from tacit.schema import Schema
+from tacit.streams.named import UNSORTED, Names, Span
 from tacit.streams.pieces import Piece
 from tacit.types import Array
 
-UNSORTED = (
-    "{key}: the rows of a person must follow one another. Sort the table by the column {person!r}, and give its files "
-    "in that order; whole numbers by their value, everything else as text."
+CHANGED = (
+    "{key} changed while it was read: its people are not those that were counted. Give a table that does not change."
 )
 
 
@@ -106,18 +104,20 @@ class Reader:
     def chunks(self, piece: Piece) -> Iterator[Chunk]:
         """The rows of a piece, a batch at a time; a person's are held back until the next person's begin."""
         held: _Read | None = None
+        span: Span | None = None
         for table in piece.tables(self.columns):
             read = self._read(piece, table)
             if read.people is None:
                 yield self._chunk(read)
                 continue
-            if held is not None:
-                check(bool(held.people[-1] <= read.people[0]), self._unsorted(piece))  # type: ignore[index]
-                read = held.plus(read)
-            last = int(np.searchsorted(read.people, read.people[-1]))  # type: ignore[arg-type, index]
+            span = Span.of(read.people).follow(span, piece.key, self.person or "")
+            read = read if held is None else held.plus(read)
+            last = int(read.people.starts[-1])  # type: ignore[union-attr]
             if last:
                 yield self._chunk(read.part(slice(0, last)))
             held = read.part(slice(last, None))
+        # Else somebody may be in two pieces, or be counted as several people.
+        check(not isinstance(piece, Joined) or span == piece.people, CHANGED.format(key=piece.key))
         if held is not None:
             yield self._chunk(held)
 
@@ -128,15 +128,12 @@ class Reader:
         shares = Shares(weights, starts, self.rows_per_person, self.weighted)
         return Chunk(np.zeros((0, self.features)), np.zeros((0, self.outputs)), shares)
 
-    def persons(self, piece: Piece) -> tuple[int, Any, Any]:
-        """How many people a piece has, and the first and last of them: from their column alone."""
-        count, first, last = 0, None, None
+    def persons(self, piece: Piece) -> Span | None:
+        """The people of a piece, from their column alone; None where it has no rows."""
+        span: Span | None = None
         for table in piece.tables([self.person or ""]):
-            names = self._names(piece, table)
-            check(last is None or bool(last <= names[0]), self._unsorted(piece))
-            count += int((names[1:] != names[:-1]).sum()) + (last is None or bool(last != names[0]))
-            first, last = names[0] if first is None else first, names[-1]
-        return count, first, last
+            span = Span.of(self._names(piece, table)).follow(span, piece.key, self.person or "")
+        return span
 
     def _read(self, piece: Piece, table: Table) -> _Read:
         try:
@@ -155,25 +152,16 @@ class Reader:
             return _Read(rows, targets, names, weights)
         raise ValueError(f"{piece.key}: {sentence}")
 
-    def _names(self, piece: Piece, table: Table) -> NDArray[Any]:
-        assert self.person is not None  # for the type checker
+    def _names(self, piece: Piece, table: Table) -> Names:
         check(self.person in table, f"{piece.key}: there is no column {self.person!r}.")
-        found = table[self.person]
-        untyped = isinstance(found, Texts)  # of a CSV file: what are numbers elsewhere is text here
-        column = found if untyped else cells.exact(found)
-        texts = column.dtype.kind not in "biu"
-        names = np.array([_ordered(cell, untyped) for cell in column.tolist()]) if texts else column
-        check(not texts or bool((names != "").all()), f"{piece.key}: column {self.person!r} names nobody in some rows.")
-        check(bool((names[:-1] <= names[1:]).all()), self._unsorted(piece))
+        names = Names.of(table[self.person or ""], f"{piece.key}: column {self.person!r}")
+        check(names.ordered, UNSORTED.format(key=piece.key, person=self.person))
         return names
-
-    def _unsorted(self, piece: Piece) -> str:
-        return UNSORTED.format(key=piece.key, person=self.person)
 
     def _chunk(self, read: _Read) -> Chunk:
         if read.people is None:
             return Chunk(read.rows, read.targets, Shares.of(None, read.weights))
-        people = people_of(read.people, len(read.people), self.rows_per_person)
+        people = people_of(read.people.cells, len(read.targets), self.rows_per_person)
         weights = None if read.weights is None else read.weights[people.rows]
         return Chunk(read.rows[people.rows], read.targets[people.rows], Shares.of(people, weights))
 
@@ -184,28 +172,22 @@ class _Read:
 
     rows: Any
     targets: Array
-    people: NDArray[Any] | None
+    people: Names | None
     weights: Array | None
 
     def part(self, rows: slice) -> _Read:
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
-        return _Read(self.rows[rows], self.targets[rows], None if self.people is None else self.people[rows], weights)
+        people = None if self.people is None else self.people.part(rows)
+        return _Read(self.rows[rows], self.targets[rows], people, weights)
 
     def plus(self, more: _Read) -> _Read:
         """These rows, and then those."""
         assert self.people is not None  # for the type checker, here and below
         assert more.people is not None
         weights = None if self.weights is None or more.weights is None else np.append(self.weights, more.weights)
-        people = np.concatenate([self.people, more.people])
         both = self.rows.plus(more.rows) if hasattr(self.rows, "plus") else np.vstack([self.rows, more.rows])
-        return _Read(both, np.vstack([self.targets, more.targets]), people, weights)
-
-
-def _ordered(cell: Any, numerals: bool) -> str:
-    """A person's name, in the order of texts; ``numerals``: whole numbers among them are in the order of numbers."""
-    text = cells.text_of(cell)
-    return f"{text:0>20} {text}" if numerals and text.isdecimal() and text.isascii() else text
+        return _Read(both, np.vstack([self.targets, more.targets]), self.people.plus(more.people), weights)
 
 
 def _weights(weights: Array, bound: float) -> Array:
@@ -215,14 +197,15 @@ def _weights(weights: Array, bound: float) -> Array:
 
 @dataclass(frozen=True)
 class Joined:
-    """Pieces that are read as one, because a person's rows are in several."""
+    """Pieces that are read as one, as far as a person's rows are in several, and the people that were counted there."""
 
     parts: tuple[Piece, ...]
+    people: Span
 
     @property
     def key(self) -> str:
         """The first's, and the last's."""
-        return f"{self.parts[0].key} to {self.parts[-1].key}"
+        return self.parts[0].key if len(self.parts) == 1 else f"{self.parts[0].key} to {self.parts[-1].key}"
 
     @property
     def rows(self) -> int:

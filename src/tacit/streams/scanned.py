@@ -13,7 +13,7 @@ from tacit.data.tables import Table
 from tacit.schema import Schema
 from tacit.streams.opened import is_source, open_source
 from tacit.streams.partitions import is_dask
-from tacit.streams.pieces import BATCH, Source
+from tacit.streams.pieces import BATCH, Source, counted, kept
 
 ROWS, TARGETS, PEOPLE, WEIGHTS = "rows", "targets", "people", "weights"
 """What the columns of arrays are called."""
@@ -112,7 +112,9 @@ class ArrayPiece:
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """A batch at a time."""
-        names = [name for name in self.arrays if columns is None or name in columns]
+        return counted(self.key, self.rows, self._read(kept(self.arrays, columns)))
+
+    def _read(self, names: Sequence[str]) -> Iterator[Table]:
         for start in range(self.start, self.stop, BATCH):
             stop = min(start + BATCH, self.stop)
             yield {name: self.arrays[name][start:stop] for name in names}
