@@ -299,6 +299,15 @@ def test_containers_are_left_alone(rng, tmp_path):
         np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.parametrize("X", [np.ones((2, 3)), sparse.csr_array(np.ones((2, 3)))], ids=["dense", "sparse"])
+def test_an_intercept_that_leaves_rows_no_room_is_told(X):
+    """The grid is for both: beside a huge constant its steps are longer than the rows."""
+    for constant in (1e8, 1e300):
+        with pytest.raises(ValueError, match=r"constant of 1e\+\d+ is too large beside clip=1: .* smaller constant"):
+            Design(X, 1.0, constant)
+    assert (np.abs(Design(X, 1.0, 1e3).matrix.sum(axis=1) - 1e3) > 1).all()
+
+
 def test_records_cannot_be_built_around_the_door():
     with pytest.raises(ValueError, match="Design"):
         Records(np.eye(2), np.ones((2, 1)))

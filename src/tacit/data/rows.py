@@ -35,6 +35,10 @@ SINGLE = (1e-20, 1e20)
 _BLOCK = 2**17
 _FEW = 128
 """Up to this many columns it is faster to add column to column than to add along rows."""
+_NO_ROOM = (
+    "An intercept's constant of {constant:g} is too large beside clip={clip:g}: both are on one grid of {digits} "
+    "binary digits. Choose a smaller constant."
+)
 _NOT_FINITE = "Expected finite numbers in X, found NaN or infinity; remove or fill them."
 
 
@@ -202,6 +206,7 @@ def _clipped(X: Any, clip: float, constant: float, step: float) -> tuple[Any, Ar
     records, features = X.shape
     kind = np.float32 if SINGLE[0] <= clip <= SINGLE[1] else np.float64
     rounding, norms = 0.5 * math.sqrt(features) * step, np.zeros(records)
+    check(rounding < clip, _NO_ROOM.format(constant=constant, clip=clip, digits=BITS))
     matrix = _room(X, constant, kind)
     for rows, values, places in _blocks(X):
         scales, sizes = _clip(values, places, rows.stop - rows.start, clip - rounding, features, cut=True)
