@@ -210,7 +210,7 @@ def test_files_that_are_not_there_or_twice_or_of_two_kinds(folder, tmp_path):
         r"^No file matches '.*\*\.pq'\.$": str(tmp_path / "*.pq"),
         "Expected every file only once": [folder / "t.parquet", tmp_path / "link.parquet"],
         "Expected files of one kind, not CSV and Parquet": [folder / "t.parquet", folder / "t.csv"],
-        "The table has no rows": tmp_path / "none.csv",
+        r"^none\.csv has no rows": tmp_path / "none.csv",
         r"^t\.csv\.bz2 in the folder .* is no table": tmp_path / "odd",
         "Expected files, a data frame, or a query": np.zeros((3, 2)),
         "text": pd.DataFrame({1: [2]}),
