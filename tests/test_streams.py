@@ -1,14 +1,11 @@
 """Sources: the same rows whatever holds them, read twice, in another process, and refused in a sentence."""
 
 import errno
-import gc
 import gzip
 import os
 import pickle
-import stat
 import subprocess
 import sys
-import tempfile
 import tracemalloc
 from pathlib import Path
 
@@ -161,20 +158,6 @@ def test_a_frame_is_not_copied():
         pass
     assert tracemalloc.get_traced_memory()[1] < values.nbytes / 3
     tracemalloc.stop()
-
-
-def test_a_reader_is_spooled_to_a_file_of_ones_own_that_goes(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    source = open_source(table.to_reader())
-    (file,) = tmp_path.iterdir()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    pieces = source.pieces
-    del source
-    gc.collect()
-    assert file.exists(), "its pieces are still there"
-    del pieces
-    gc.collect()
-    assert not file.exists()
 
 
 def test_names_that_differ_and_types_that_change_are_refused(table, tmp_path):

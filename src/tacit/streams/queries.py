@@ -7,11 +7,8 @@ records each time, which nobody can see but by their number.
 from __future__ import annotations
 
 import os
-import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Never
 
 from tacit.checks import refuse
@@ -19,6 +16,7 @@ from tacit.data.tables import Table
 from tacit.streams.columnar import arrow_pieces
 from tacit.streams.frames import names_of
 from tacit.streams.pieces import BATCH, Source, counted, kept, query_faults, slices
+from tacit.streams.spool import Spool
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,16 +126,6 @@ def relation_source(relation: Any) -> Source:
     return Source((RelationPiece(relation, names, int(rows)),), names)
 
 
-class _Spool:
-    """A temporary file that only its owner can read, and that goes when nobody holds it any more."""
-
-    def __init__(self) -> None:
-        handle, name = tempfile.mkstemp(prefix="tacit-", suffix=".arrow")  # mode 0600
-        os.close(handle)
-        self.path = Path(name)
-        self._end = weakref.finalize(self, self.path.unlink, missing_ok=True)
-
-
 def reader_source(reader: Any) -> Source:
     """A source from an Arrow record batch reader, which can be read once only: its rows are written to disk first.
 
@@ -145,7 +133,7 @@ def reader_source(reader: Any) -> Source:
     """
     import pyarrow
 
-    names, spool, key = names_of(reader.schema.names), _Spool(), "the record batch reader"
+    names, spool, key = names_of(reader.schema.names), Spool(), "the record batch reader"
     try:
         with pyarrow.OSFile(str(spool.path), "wb") as sink, pyarrow.ipc.new_file(sink, reader.schema) as file:
             with query_faults(key):
@@ -160,6 +148,6 @@ def reader_source(reader: Any) -> Source:
     except OSError as error:
         if error.errno is None:
             raise
-        raise type(error)(error.errno, os.strerror(error.errno), str(spool.path)) from error
+        raise type(error)(error.errno, os.strerror(error.errno), spool.name) from error
     pieces, _ = arrow_pieces(spool.path, key, spool)
     return Source(tuple(pieces), names)
