@@ -38,7 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--missing", action="append", default=[], metavar="MARKER", help="text of missing cells")
     parser.add_argument("--delta", type=float, help="default: n**-1.5; needed under add-remove neighbours")
     parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
-    parser.add_argument("--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then")
+    parser.add_argument(
+        "--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then"
+    )
     parser.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")
     parser.add_argument("--ledger", metavar="STUDY.sqlite", help="the ledger that the release is charged to")
@@ -48,9 +50,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release the table, print it with its guarantee, and write it."""
-    for place, option in ((options.out, "--out"), (options.write_schema, "--write-schema")):
-        if place:
-            check_place(place, option)
+    check_place(options)
+    check_place(options, "write_schema")
     check(not (options.schema and options.write_schema), "A declared schema is not written again; drop --write-schema.")
     check(not options.target or options.write_schema, "--target goes with --write-schema.")
     check(
