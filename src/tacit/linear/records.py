@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -154,14 +155,18 @@ def in_memory(records: Held) -> Records:
 
 def total(sums: Iterator[tuple[Whole, ...]]) -> tuple[Whole, ...]:
     """The sums of blocks' parts, one after the other."""
-    found = tuple(some.copy() for some in next(sums))
+    first = next(sums)
+    found = first
     for place, more in enumerate(sums):
+        if found is first:
+            found = tuple(some.copy() for some in first)
         for some, other in zip(found, more, strict=True):
             some.add(other)
             if place % CARRIED == CARRIED - 1:
                 some.carry()
-    for some in found:
-        some.carry()
+    if found is not first:
+        for some in found:
+            some.carry()
     return found
 
 
@@ -282,12 +287,24 @@ class Records:
     def blocks(self) -> Iterator[Block]:
         """Consecutive rows, as many as stay in cache; a person's are in one block.
 
-        Dense rows are all copied to one place: a block is to be used before the next is asked for.
+        Dense rows are all copied to one place: a block is to be used before the next is asked for. If there is but one
+        block, it is made once: a copy for every pass would take longer than the pass.
         """
-        design, scattered = self.design, thin(self.design.matrix)
-        wanted = _sparse_rows(design.matrix) if scattered else block_rows(self.features)
-        several = self.shares.most
-        most = max(wanted, several)
+        wanted = _sparse_rows(self.design.matrix) if thin(self.design.matrix) else block_rows(self.features)
+        most = max(wanted, self.shares.most)
+        if self.rows > max(1, most + 1 - self.shares.most):
+            return self._blocks(most)
+        return iter(self._only_block)
+
+    @cached_property
+    def _only_block(self) -> tuple[Block, ...]:
+        blocks = tuple(self._blocks(self.rows + self.shares.most))
+        for block in blocks:
+            (block.rows.data if thin(block.rows) else block.rows).flags.writeable = False
+        return blocks
+
+    def _blocks(self, most: int) -> Iterator[Block]:
+        design, scattered, several = self.design, thin(self.design.matrix), self.shares.most
         order: Any = "F" if not scattered and design.matrix.flags.f_contiguous else "C"
         room = np.empty((0 if scattered else min(most, self.rows), self.features), order=order)
         slices = self.shares.slices(self.rows, max(1, most + 1 - several)) if self.rows else iter([slice(0, 0)])
