@@ -3,7 +3,8 @@
 A row's norm is a sum in the order of its columns, so that it depends on the row's numbers alone: not on other rows, not
 on zeros, and not on whether they are stored. Rows that lie on the grid have at most :data:`BITS` binary digits a
 number: sums of their products with numbers of few digits are exact in double precision, in whatever order they are
-added (:mod:`tacit.linear.whole`), and float32 holds them, which takes half the memory.
+added (:mod:`tacit.linear.whole`), and float32 holds them, which takes half the memory. Sparse rows are stored in
+float64, so that blocks of them are views: a copy for every pass would take longer than the pass.
 """
 
 from __future__ import annotations
@@ -206,7 +207,7 @@ def row_scales(X: Any, clip: float) -> Array:
 def _clipped(X: Any, clip: float, constant: float, step: float) -> tuple[Any, Array]:
     """The clipped rows on the grid, and bounds on their norms: block by block, each read once."""
     records, features = X.shape
-    kind = np.float32 if SINGLE[0] <= clip <= SINGLE[1] else np.float64
+    kind = np.float32 if SINGLE[0] <= clip <= SINGLE[1] and not thin(X) else np.float64
     rounding, norms = 0.5 * math.sqrt(features) * step, np.zeros(records)
     check(rounding < clip, _NO_ROOM.format(constant=constant, clip=clip, digits=BITS))
     matrix = _room(X, constant, kind)

@@ -66,6 +66,11 @@ class Block:
         """Number of rows."""
         return int(self.rows.shape[0])
 
+    @cached_property
+    def _turned(self) -> Any:
+        """The transpose of sparse rows, which takes longer to make than a product of few."""
+        return self.rows.T if thin(self.rows) else None
+
     @property
     def most(self) -> int:
         """The most rows that a block of such rows has."""
@@ -77,7 +82,7 @@ class Block:
 
     def gather(self, slopes: Array, largest: float, count: int = 1) -> Whole:
         """Transposed design rows times weighted slopes of size at most ``largest``: the part of a gradient."""
-        return gathered(self.rows, self.shares.weigh(slopes), self.step, largest, self.most, count)
+        return gathered(self.rows, self.shares.weigh(slopes), self.step, largest, self.most, count, self._turned)
 
     def outer(self, curves: Array | None, largest: float, count: int = 1) -> Whole:
         """``sum_i c_i x_i x_i^T`` for one column of numbers c from 0 to ``largest``, weighted; None: all are 1."""
@@ -287,27 +292,31 @@ class Records:
     def blocks(self) -> Iterator[Block]:
         """Consecutive rows, as many as stay in cache; a person's are in one block.
 
-        Dense rows are all copied to one place: a block is to be used before the next is asked for. If there is but one
-        block, it is made once: a copy for every pass would take longer than the pass.
+        Dense rows are all copied to one place: a block is to be used before the next is asked for. Blocks of sparse
+        rows, which are views, and an only block are made once: making them would take as long as a pass.
         """
+        once = thin(self.design.matrix) or self.rows <= self._block_rows
+        return iter(self._made_once) if once else self._made()
+
+    @property
+    def _block_rows(self) -> int:
+        """Rows of a block; where a person has several, it may have as many more as end the last person's."""
         wanted = _sparse_rows(self.design.matrix) if thin(self.design.matrix) else block_rows(self.features)
-        most = max(wanted, self.shares.most)
-        if self.rows > max(1, most + 1 - self.shares.most):
-            return self._blocks(most)
-        return iter(self._only_block)
+        return max(1, wanted + 1 - self.shares.most)
 
     @cached_property
-    def _only_block(self) -> tuple[Block, ...]:
-        blocks = tuple(self._blocks(self.rows + self.shares.most))
+    def _made_once(self) -> tuple[Block, ...]:
+        blocks = tuple(self._made())
         for block in blocks:
             (block.rows.data if thin(block.rows) else block.rows).flags.writeable = False
         return blocks
 
-    def _blocks(self, most: int) -> Iterator[Block]:
-        design, scattered, several = self.design, thin(self.design.matrix), self.shares.most
+    def _made(self) -> Iterator[Block]:
+        design, scattered, rows_each = self.design, thin(self.design.matrix), self._block_rows
+        most = rows_each + self.shares.most - 1
         order: Any = "F" if not scattered and design.matrix.flags.f_contiguous else "C"
         room = np.empty((0 if scattered else min(most, self.rows), self.features), order=order)
-        slices = self.shares.slices(self.rows, max(1, most + 1 - several)) if self.rows else iter([slice(0, 0)])
+        slices = self.shares.slices(self.rows, rows_each) if self.rows else iter([slice(0, 0)])
         for at in slices:
             rows: Any = design.block(at) if scattered else room[: at.stop - at.start]
             if not scattered:

@@ -165,12 +165,15 @@ def split(
     return parts, steps
 
 
-def gathered(rows: Any, slopes: Array, grid: float, largest: float, most: int, count: int) -> Whole:
-    """The sum of rows times slopes; rows on a grid of this step, of a block of at most ``most`` rows."""
+def gathered(rows: Any, slopes: Array, grid: float, largest: float, most: int, count: int, turned: Any = None) -> Whole:
+    """The sum of rows times slopes; rows on a grid of this step, of a block of at most ``most`` rows.
+
+    ``turned`` is the transpose of sparse rows, if there is one already.
+    """
     # Pieces lie in lines of their own: wide and narrow blocks are read along their rows, and rounding is fast.
     parts, steps = split(np.ascontiguousarray(slopes.T), largest, DIGITS - BITS - digits_of(most), count)
     lines = np.concatenate(parts)
-    sums = (rows.T @ lines.T).T if thin(rows) else lines @ rows
+    sums = ((rows.T if turned is None else turned) @ lines.T).T if thin(rows) else lines @ rows
     shaped = sums.reshape(count, slopes.shape[1], rows.shape[1]).swapaxes(1, 2)
     return Whole.of(shaped, [grid * step for step in steps])
 
