@@ -17,7 +17,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +33,15 @@ BITS = 24
 """Binary digits of a number on the grid: as many as float32 holds."""
 SINGLE = (1e-20, 1e20)
 """Clips of rows that float32 can hold, however small their numbers are: beyond, they are stored in double precision."""
-_BLOCK = 2**16
+_BLOCK = 2**17
 _FEW = 128
 """Up to this many columns it is faster to add column to column than to add along rows."""
 _NO_ROOM = (
     "An intercept's constant of {constant:g} is too large beside clip={clip:g}: both are on one grid of {digits} "
     "binary digits. Choose a smaller constant."
 )
-_NARROW = 32
-"""Up to this many it is faster still to copy a block so that each column is in one place."""
+_NARROW = 16
+"""Up to this many it is faster to copy a block, of which no other copy is made, column after column."""
 _NOT_FINITE = "Expected finite numbers in X, found NaN or infinity; remove or fill them."
 
 
@@ -226,7 +226,7 @@ def clipped_blocks(X: Any, clip: float) -> Iterator[tuple[slice, Any]]:
     """The rows of ``Design(X, clip)`` in float64, of a canonical X, block by block: for those who need them once."""
     features, step = X.shape[1], grid_step(clip)
     rounding = 0.5 * math.sqrt(features) * step
-    for rows, values, places in _blocks(X):
+    for rows, values, places in _blocks(X, "F" if features <= _NARROW else "K"):
         _clip_rows(values, places, rows.stop - rows.start, clip - rounding, features)
         if places is None:
             yield rows, on_grid(values, step)
@@ -351,10 +351,10 @@ def _square_sums(values: Array, places: NDArray[np.intp] | None, count: int) -> 
     if values.shape[1] > _FEW:
         squares = values * values
         return np.add.accumulate(squares, axis=1, out=squares)[:, -1]
-    total = np.square(values[:, 0])
-    room = np.empty_like(total)
+    squares = np.square(values)
+    total = squares[:, 0].copy()
     for column in range(1, values.shape[1]):
-        total += np.square(values[:, column], out=room)
+        total += squares[:, column]
     return np.asarray(total)
 
 
@@ -366,14 +366,13 @@ def _largest(values: Array, places: NDArray[np.intp] | None, count: int) -> Arra
     return largest
 
 
-def _blocks(X: Any) -> Iterator[tuple[slice, Array, NDArray[np.intp] | None]]:
+def _blocks(X: Any, order: Literal["K", "F"] = "K") -> Iterator[tuple[slice, Array, NDArray[np.intp] | None]]:
     """Blocks of rows, copied to float64: where they are, their values, and of stored entries the row of each.
 
-    Narrow rows are copied column after column.
+    ``order`` is that of the copies of dense rows.
     """
     records, features = X.shape
     if not thin(X):
-        order: Any = "F" if features <= _NARROW else "K"
         step = max(1, _BLOCK // max(1, features))
         for start in range(0, records if features else 0, step):
             rows = slice(start, min(start + step, records))
