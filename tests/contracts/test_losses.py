@@ -6,6 +6,8 @@ import pytest
 from digits import slope_of, value_of
 from instances import LOSSES, bend, extreme_scores, label, outputs_of, targets_of
 
+from tacit.linear.losses import pair_probabilities, probabilities
+
 mpmath.mp.dps = 40
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=label)
 
@@ -165,3 +167,11 @@ def test_slopes_are_evaluated_as_precisely_as_prices_take_for_granted(loss, rng)
             error = float(mpmath.norm([a - float(b) for a, b in zip(exact, found, strict=True)]))
             granted = 64 * loss.lipschitz + 9 * (loss.smoothness + 1) * (1 + np.abs(row).max())
             assert error <= granted * 2.0**-53, (row, target)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.7, 32.0])
+def test_two_classes_have_the_probabilities_of_any_number_of_them(margin):
+    """To the last bit, over several blocks, with ties and with scores that vanish or leave nothing to the other."""
+    z = np.concatenate([np.random.default_rng(3).normal(0, 8, 20_000), [0.0, -0.0, 1e-320, 800.0, -800.0, 1e300]])
+    both = probabilities(np.stack([-0.5 * z, 0.5 * z], axis=1), margin)
+    np.testing.assert_array_equal(pair_probabilities(z, margin), both)

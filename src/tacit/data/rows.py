@@ -3,7 +3,8 @@
 A row's norm is a sum in the order of its columns, so that it depends on the row's numbers alone: not on other rows, not
 on zeros, and not on whether they are stored. Rows that lie on the grid have at most :data:`BITS` binary digits a
 number: sums of their products with numbers of few digits are exact in double precision, in whatever order they are
-added (:mod:`tacit.linear.whole`), and float32 holds them, which takes half the memory.
+added (:mod:`tacit.linear.whole`), and float32 holds them, which takes half the memory. Sparse rows are stored in
+float64, so that blocks of them are views: a copy for every pass would take longer than the pass.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ _NO_ROOM = (
     "An intercept's constant of {constant:g} is too large beside clip={clip:g}: both are on one grid of {digits} "
     "binary digits. Choose a smaller constant."
 )
+_NARROW = 16
+"""Up to this many it is faster to copy a block, of which no other copy is made, column after column."""
 _NOT_FINITE = "Expected finite numbers in X, found NaN or infinity; remove or fill them."
 
 
@@ -204,14 +207,12 @@ def row_scales(X: Any, clip: float) -> Array:
 def _clipped(X: Any, clip: float, constant: float, step: float) -> tuple[Any, Array]:
     """The clipped rows on the grid, and bounds on their norms: block by block, each read once."""
     records, features = X.shape
-    kind = np.float32 if SINGLE[0] <= clip <= SINGLE[1] else np.float64
+    kind = np.float32 if SINGLE[0] <= clip <= SINGLE[1] and not thin(X) else np.float64
     rounding, norms = 0.5 * math.sqrt(features) * step, np.zeros(records)
     check(rounding < clip, _NO_ROOM.format(constant=constant, clip=clip, digits=BITS))
     matrix = _room(X, constant, kind)
     for rows, values, places in _blocks(X):
-        scales, sizes = _clip(values, places, rows.stop - rows.start, clip - rounding, features, cut=True)
-        if not (scales == 1).all():
-            np.multiply(values, scales[:, None] if places is None else scales[places], out=values)
+        sizes = _clip_rows(values, places, rows.stop - rows.start, clip - rounding, features)
         if places is None:
             matrix[rows, :features] = on_grid(values, step)
         else:
@@ -219,6 +220,29 @@ def _clipped(X: Any, clip: float, constant: float, step: float) -> tuple[Any, Ar
             stored[np.arange(len(values)) + (places if constant else 0)] = on_grid(values, step)
         norms[rows] = np.minimum(sizes + rounding, clip)
     return matrix, norms
+
+
+def clipped_blocks(X: Any, clip: float) -> Iterator[tuple[slice, Any]]:
+    """The rows of ``Design(X, clip)`` in float64, of a canonical X, block by block: for those who need them once."""
+    features, step = X.shape[1], grid_step(clip)
+    rounding = 0.5 * math.sqrt(features) * step
+    for rows, values, places in _blocks(X, "F" if features <= _NARROW else "K"):
+        _clip_rows(values, places, rows.stop - rows.start, clip - rounding, features)
+        if places is None:
+            yield rows, on_grid(values, step)
+            continue
+        starts = X.indptr[rows.start : rows.stop + 1]
+        indices = X.indices[starts[0] : starts[-1]]
+        shape = (rows.stop - rows.start, features)
+        yield rows, sparse.csr_array((on_grid(values, step), indices, starts - starts[0]), shape=shape)
+
+
+def _clip_rows(values: Array, places: NDArray[np.intp] | None, count: int, clip: float, features: int) -> Array:
+    """Clip the rows of one block in place; their norms after it."""
+    scales, sizes = _clip(values, places, count, clip, features, cut=True)
+    if scales.min(initial=1.0) < 1:
+        np.multiply(values, scales[:, None] if places is None else scales[places], out=values)
+    return sizes
 
 
 def _longer(norms: Array, constant: float, radius: float) -> Array:
@@ -300,33 +324,37 @@ def _row_sizes(
     """
     exponents = None
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = _sums(values * values, places, count)
-        if cut and not squares.max(initial=0.0) < HUGE**2:
+        squares = _square_sums(values, places, count)
+        highest = squares.max(initial=1.0)
+        if cut and not highest < HUGE**2:
             check(np.isfinite(values).all(), _NOT_FINITE)
             np.clip(values, -HUGE, HUGE, out=values)
             return _row_sizes(values, places, count)
-        ordinary = (squares > 1e-280) & (squares < 1e280)
-        if not ordinary.all():
+        if not (squares.min(initial=1.0) > 1e-280 and highest < 1e280):
+            ordinary = (squares > 1e-280) & (squares < 1e280)
             largest = _largest(abs(values), places, count)
             check(np.isfinite(largest).all(), _NOT_FINITE)
             exponents = np.where(ordinary, 0, np.frexp(largest)[1]).astype(np.intc)
             shifts = -exponents
-            squares = _sums(np.ldexp(values, shifts[:, None] if places is None else shifts[places]) ** 2, places, count)
+            shifted = np.ldexp(values, shifts[:, None] if places is None else shifts[places])
+            squares = _square_sums(shifted, places, count)
     return np.sqrt(squares), exponents
 
 
-def _sums(values: Array, places: NDArray[np.intp] | None, count: int) -> Array:
-    """Sums of rows, one term after the other in the order of the columns: a zero more or less changes no bit.
+def _square_sums(values: Array, places: NDArray[np.intp] | None, count: int) -> Array:
+    """Sums of squares of rows, one after the other in the order of the columns: a zero more or less changes no bit.
 
-    Three ways to the same bits. Values of dense rows are overwritten.
+    Three ways to the same bits.
     """
     if places is not None:
-        return np.asarray(np.bincount(places, values, count), dtype=np.float64)
+        return np.asarray(np.bincount(places, values * values, count), dtype=np.float64)
     if values.shape[1] > _FEW:
-        return np.add.accumulate(values, axis=1, out=values)[:, -1]
-    total = values[:, 0].copy()
+        squares = values * values
+        return np.add.accumulate(squares, axis=1, out=squares)[:, -1]
+    squares = np.square(values)
+    total = squares[:, 0].copy()
     for column in range(1, values.shape[1]):
-        total += values[:, column]
+        total += squares[:, column]
     return np.asarray(total)
 
 
@@ -338,14 +366,17 @@ def _largest(values: Array, places: NDArray[np.intp] | None, count: int) -> Arra
     return largest
 
 
-def _blocks(X: Any) -> Iterator[tuple[slice, Array, NDArray[np.intp] | None]]:
-    """Blocks of rows, copied to float64: where they are, their values, and of stored entries the row of each."""
+def _blocks(X: Any, order: Literal["K", "F"] = "K") -> Iterator[tuple[slice, Array, NDArray[np.intp] | None]]:
+    """Blocks of rows, copied to float64: where they are, their values, and of stored entries the row of each.
+
+    ``order`` is that of the copies of dense rows.
+    """
     records, features = X.shape
     if not thin(X):
         step = max(1, _BLOCK // max(1, features))
         for start in range(0, records if features else 0, step):
             rows = slice(start, min(start + step, records))
-            yield rows, X[rows].astype(np.float64), None
+            yield rows, X[rows].astype(np.float64, order=order), None
         return
     edges = np.searchsorted(X.indptr, np.arange(0, X.indptr[-1], _BLOCK))
     for start, stop in itertools.pairwise(np.unique([*edges, 0, records]).tolist()):

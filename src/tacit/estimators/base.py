@@ -337,7 +337,9 @@ class PrivateLinear(CarriesLedger, Watched):
     def _scores(self, X: Any) -> Array:
         """The linear predictor, of rows clipped as in training."""
         check_is_fitted(self, "coef_")
-        return np.asarray(clipped_scores(self._validated(X), float(self.clip), self.coef_.T) + self.intercept_)
+        scores = clipped_scores(self._validated(X), float(self.clip), self.coef_.T)
+        scores += self.intercept_
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,7 +20,7 @@ from tacit.estimators.counted import BALANCE, ClassWeight, Counted, balanced, cl
 from tacit.estimators.inference import Inferential
 from tacit.estimators.streamed_counts import ClassCells, streamed_counts
 from tacit.estimators.streaming import Asked
-from tacit.linear.losses import HuberHinge, Logistic, Softmax, probabilities
+from tacit.linear.losses import HuberHinge, Logistic, Softmax, pair_probabilities, probabilities
 from tacit.linear.losses.classification import check_margin
 from tacit.linear.problem import Problem
 from tacit.linear.streamed import Streamed
@@ -232,10 +232,10 @@ class LogisticRegression(Inferential, PrivateClassifier):
         """Class probabilities, by the link that belongs to the loss's margin; one-vs-rest ones are normalised."""
         scores = self._scores(X)
         if scores.shape[1] == 1:
-            return probabilities(np.hstack([-0.5 * scores, 0.5 * scores]), self.margin_)
+            return pair_probabilities(scores[:, 0], self.margin_)
         if self.multiclass == "softmax":
             return probabilities(scores, self.margin_)
-        pairs = [probabilities(np.stack([-0.5 * s, 0.5 * s], axis=1), self.margin_)[:, 1] for s in scores.T]
+        pairs = [pair_probabilities(s, self.margin_)[:, 1] for s in scores.T]
         chances = np.stack(pairs, axis=1)
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from tacit.linear.losses import Logistic, probabilities
+from tacit.linear.losses import Logistic, pair_probabilities
 from tacit.types import Array
 
 NODES = 40
@@ -63,7 +63,7 @@ def expected_curvature(loss: Logistic, means: Array, deviation: float) -> Array:
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     scores: Array = np.add.outer(means, deviation * nodes).ravel()
-    chances = probabilities(np.stack([-0.5 * scores, 0.5 * scores], axis=1), loss.margin)
+    chances = pair_probabilities(scores, loss.margin)
     ones = np.ones_like(scores)
     curves = sum(chances[:, place] * loss.curve(scores, sign * ones, ones) for place, sign in enumerate((-1, 1)))
     return np.asarray(curves).reshape(len(means), NODES) @ weights / math.sqrt(2 * math.pi)

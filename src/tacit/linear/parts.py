@@ -31,7 +31,8 @@ def clip_slopes(slopes: Array, norms: Array, clip: float, *, coupled: bool) -> A
         slopes *= np.minimum(1.0, clip / np.maximum(sizes, clip * 0.5))
         return sizes
     most = clip / np.maximum(norms, clip * 1e-300)
-    np.clip(slopes, -most, most, out=slopes)
+    np.minimum(slopes, most, out=slopes)
+    np.maximum(slopes, -most, out=slopes)
     return None
 
 

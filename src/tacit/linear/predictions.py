@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.rows import Design
-from tacit.linear.records import block_rows
+from tacit.checks import check_positive
+from tacit.data.canonical import canonical
+from tacit.data.rows import clipped_blocks
 from tacit.linear.whole import Pieces
 from tacit.types import Array
 
@@ -19,12 +20,10 @@ def clipped_scores(X: Any, clip: float, weights: Array) -> Array:
     Products are exact, so a row's score does not depend on the rows beside it: where a decision hangs on it, a
     neighbour's presence must not move it by an ulp.
     """
-    records, features = X.shape
+    matrix = canonical(X)
+    records, features = matrix.shape
     pieces = Pieces.of(np.asarray(weights, dtype=np.float64).reshape(features, math.prod(weights.shape[1:])))
-    scores = np.empty((records, pieces.columns.shape[1] // pieces.count))
-    step = block_rows(features)
-    for start in range(0, records, step):
-        rows = slice(start, min(start + step, records))
-        part = Design(X[rows], clip)
-        scores[rows] = pieces.scores(part.block(slice(0, rows.stop - rows.start)))
+    scores = np.zeros((records, pieces.columns.shape[1] // pieces.count))
+    for rows, some in clipped_blocks(matrix, check_positive("clip", clip)):
+        scores[rows] = pieces.scores(some)
     return scores.reshape(records, *weights.shape[1:])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Problem:
     strength: float = 0.0
     linear: Array | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def facts(self) -> Facts:
         """The public facts about this problem."""
         records = self.records

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -65,6 +66,11 @@ class Block:
         """Number of rows."""
         return int(self.rows.shape[0])
 
+    @cached_property
+    def _turned(self) -> Any:
+        """The transpose of sparse rows, which takes longer to make than a product of few."""
+        return self.rows.T if thin(self.rows) else None
+
     @property
     def most(self) -> int:
         """The most rows that a block of such rows has."""
@@ -76,7 +82,7 @@ class Block:
 
     def gather(self, slopes: Array, largest: float, count: int = 1) -> Whole:
         """Transposed design rows times weighted slopes of size at most ``largest``: the part of a gradient."""
-        return gathered(self.rows, self.shares.weigh(slopes), self.step, largest, self.most, count)
+        return gathered(self.rows, self.shares.weigh(slopes), self.step, largest, self.most, count, self._turned)
 
     def outer(self, curves: Array | None, largest: float, count: int = 1) -> Whole:
         """``sum_i c_i x_i x_i^T`` for one column of numbers c from 0 to ``largest``, weighted; None: all are 1."""
@@ -154,14 +160,18 @@ def in_memory(records: Held) -> Records:
 
 def total(sums: Iterator[tuple[Whole, ...]]) -> tuple[Whole, ...]:
     """The sums of blocks' parts, one after the other."""
-    found = tuple(some.copy() for some in next(sums))
+    first = next(sums)
+    found = first
     for place, more in enumerate(sums):
+        if found is first:
+            found = tuple(some.copy() for some in first)
         for some, other in zip(found, more, strict=True):
             some.add(other)
             if place % CARRIED == CARRIED - 1:
                 some.carry()
-    for some in found:
-        some.carry()
+    if found is not first:
+        for some in found:
+            some.carry()
     return found
 
 
@@ -282,15 +292,31 @@ class Records:
     def blocks(self) -> Iterator[Block]:
         """Consecutive rows, as many as stay in cache; a person's are in one block.
 
-        Dense rows are all copied to one place: a block is to be used before the next is asked for.
+        Dense rows are all copied to one place: a block is to be used before the next is asked for. Blocks of sparse
+        rows, which are views, and an only block are made once: making them would take as long as a pass.
         """
-        design, scattered = self.design, thin(self.design.matrix)
-        wanted = _sparse_rows(design.matrix) if scattered else block_rows(self.features)
-        several = self.shares.most
-        most = max(wanted, several)
+        once = thin(self.design.matrix) or self.rows <= self._block_rows
+        return iter(self._made_once) if once else self._made()
+
+    @property
+    def _block_rows(self) -> int:
+        """Rows of a block; where a person has several, it may have as many more as end the last person's."""
+        wanted = _sparse_rows(self.design.matrix) if thin(self.design.matrix) else block_rows(self.features)
+        return max(1, wanted + 1 - self.shares.most)
+
+    @cached_property
+    def _made_once(self) -> tuple[Block, ...]:
+        blocks = tuple(self._made())
+        for block in blocks:
+            (block.rows.data if thin(block.rows) else block.rows).flags.writeable = False
+        return blocks
+
+    def _made(self) -> Iterator[Block]:
+        design, scattered, rows_each = self.design, thin(self.design.matrix), self._block_rows
+        most = rows_each + self.shares.most - 1
         order: Any = "F" if not scattered and design.matrix.flags.f_contiguous else "C"
         room = np.empty((0 if scattered else min(most, self.rows), self.features), order=order)
-        slices = self.shares.slices(self.rows, max(1, most + 1 - several)) if self.rows else iter([slice(0, 0)])
+        slices = self.shares.slices(self.rows, rows_each) if self.rows else iter([slice(0, 0)])
         for at in slices:
             rows: Any = design.block(at) if scattered else room[: at.stop - at.start]
             if not scattered:

@@ -21,6 +21,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ NARROW, CHUNK = 64, 1 << 16
 """Up to so many columns outer products are made of so many numbers at a time."""
 _LEAST = -600
 """Binary exponent below which weights and slopes are nothing: far above where doubles lose digits."""
+_TINY = math.ldexp(1.0, _LEAST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,7 @@ def _powers(sizes: Array) -> Array:
     return np.asarray(np.ldexp(1.0, np.maximum(exponents - (mantissas == 0.5), _LEAST)))
 
 
+@cache
 def digits_of(rows: int) -> int:
     """log2 of the most rows in a block, rounded up."""
     return max(0, math.ceil(math.log2(max(1, rows))))
@@ -122,15 +125,16 @@ class Pieces:
     @classmethod
     def of(cls, weights: Array, count: int = 2) -> Pieces:
         """``count`` pieces of 28 digits each."""
-        left, parts, root = weights.copy(), [], max(0.5 * math.sqrt(len(weights)), 1.0)
-        tops = np.abs(weights).max(axis=0, initial=math.ldexp(1.0, _LEAST))  # squares neither overflow nor vanish
-        sizes = tops * np.linalg.norm(weights / tops, axis=0)
-        for _ in range(count):
+        left, parts, root = weights, [], max(0.5 * math.sqrt(len(weights)), 1.0)
+        tops = np.maximum.reduce(np.abs(weights), axis=0, initial=_TINY)  # squares neither overflow nor vanish
+        sizes = tops * np.sqrt(np.add.reduce(np.square(weights / tops), axis=0))
+        for place in range(count):
             steps = _powers(sizes) * 2.0 ** (1 - WEIGHT_DIGITS)
             piece = np.rint(left / steps) * steps
             parts.append(piece)
-            left, sizes = left - piece, root * steps
-        return cls(np.hstack(parts), count)
+            if place + 1 < count:
+                left, sizes = left - piece, root * steps
+        return cls(parts[0] if count == 1 else np.hstack(parts), count)
 
     def scores(self, rows: Any) -> Array:
         """Rows times weights: each row's to the last bit whatever the other rows are."""
@@ -161,12 +165,15 @@ def split(
     return parts, steps
 
 
-def gathered(rows: Any, slopes: Array, grid: float, largest: float, most: int, count: int) -> Whole:
-    """The sum of rows times slopes; rows on a grid of this step, of a block of at most ``most`` rows."""
+def gathered(rows: Any, slopes: Array, grid: float, largest: float, most: int, count: int, turned: Any = None) -> Whole:
+    """The sum of rows times slopes; rows on a grid of this step, of a block of at most ``most`` rows.
+
+    ``turned`` is the transpose of sparse rows, if there is one already.
+    """
     # Pieces lie in lines of their own: wide and narrow blocks are read along their rows, and rounding is fast.
     parts, steps = split(np.ascontiguousarray(slopes.T), largest, DIGITS - BITS - digits_of(most), count)
     lines = np.concatenate(parts)
-    sums = (rows.T @ lines.T).T if thin(rows) else lines @ rows
+    sums = ((rows.T if turned is None else turned) @ lines.T).T if thin(rows) else lines @ rows
     shaped = sums.reshape(count, slopes.shape[1], rows.shape[1]).swapaxes(1, 2)
     return Whole.of(shaped, [grid * step for step in steps])
 
