@@ -25,6 +25,7 @@ from tacit.linear.streamed import LOST, Taken, Task
 from tacit.linear.whole import Whole
 from tacit.streams.partitions import filled, hollow, partitions
 from tacit.streams.pieces import Piece
+from tacit.streams.states import check_unchanged
 from tacit.streams.watching import watch_pass
 
 FAN = 16
@@ -78,6 +79,8 @@ class Cluster:
                 self.client.cancel(waiting)
             for future in futures:
                 future.release()
+        for piece in pieces:
+            check_unchanged(piece)  # workers compare sizes of files; here, where they were opened, more is known
 
     def _done(self, futures: Sequence[Any], pieces: Sequence[Piece], fetched: bool) -> Iterator[Any]:
         """Each piece when it is done, with what was found where that is to be fetched; then it is held no longer."""

@@ -10,6 +10,7 @@ from typing import Any
 from tacit.checks import check
 from tacit.data.tables import Table
 from tacit.streams.pieces import BATCH, counted, file_faults, kept
+from tacit.streams.states import FileState
 
 PIECE = 2**18
 """Row groups of a Parquet file that follow one another are one piece as long as they have at most so many rows."""
@@ -30,10 +31,11 @@ class ParquetPiece:
     key: str
     rows: int
     groups: tuple[int, ...]
+    state: FileState = field(repr=False)
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Its rows in order, BATCH at a time."""
-        return counted(self.key, self.rows, self._read(columns))
+        return counted(self.key, self.rows, self.state.during(self._read(columns)))
 
     def _read(self, columns: Sequence[str] | None) -> Iterator[Table]:
         from pyarrow import parquet
@@ -60,19 +62,20 @@ class ArrowPiece:
     path: Path
     key: str
     rows: int
+    state: FileState = field(repr=False)
     owner: Any = field(default=None, repr=False, compare=False)
     sent: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Whoever opened it looks after the file.
-        return ArrowPiece, (self.path, self.key, self.rows, None, self.sent or self.owner is not None)
+        return ArrowPiece, (self.path, self.key, self.rows, self.state, None, self.sent or self.owner is not None)
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Its rows in order, at most BATCH at a time."""
-        return counted(self.key, self.rows, self._read(columns))
+        check(not self.sent or self.path.exists(), _ELSEWHERE.format(key=self.key))
+        return counted(self.key, self.rows, self.state.during(self._read(columns)))
 
     def _read(self, columns: Sequence[str] | None) -> Iterator[Table]:
-        check(not self.sent or self.path.exists(), _ELSEWHERE.format(key=self.key))
         with file_faults(self.key, "Arrow"):
             for batch in _arrow_batches(self.path, columns):
                 for start in range(0, batch.num_rows, BATCH):
@@ -84,6 +87,7 @@ def parquet_pieces(path: Path, key: str) -> tuple[list[ParquetPiece], Types]:
     """The pieces of a Parquet file, and the types of its columns."""
     from pyarrow import parquet
 
+    state = FileState.of(path, key)
     with file_faults(key, "Parquet"), path.open("rb") as opened, parquet.ParquetFile(opened) as file:
         types = types_of(key, file.schema_arrow)
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
@@ -95,21 +99,22 @@ def parquet_pieces(path: Path, key: str) -> tuple[list[ParquetPiece], Types]:
             runs.append([group])
     names = [key] if len(runs) == 1 else [f"{key}, row groups from {run[0]}" for run in runs]
     pieces = [
-        ParquetPiece(path, name, sum(sizes[group] for group in run), tuple(run))
+        ParquetPiece(path, name, sum(sizes[group] for group in run), tuple(run), state)
         for name, run in zip(names, runs, strict=True)
     ]
-    return pieces or [ParquetPiece(path, key, 0, ())], types
+    return pieces or [ParquetPiece(path, key, 0, (), state)], types
 
 
 def arrow_pieces(path: Path, key: str, owner: Any = None) -> tuple[list[ArrowPiece], Types]:
     """The piece of an Arrow file, and the types of its columns."""
+    state = FileState.of(path, key)
     with file_faults(key, "Arrow"):
         with _arrow_reader(path) as reader:
             schema = reader.schema
         types = types_of(key, schema)
         # No more than one column is read to count rows, and none is decompressed where there is no need to.
         rows = sum(batch.num_rows for batch in _arrow_batches(path, schema.names[:1]))
-    return [ArrowPiece(path, key, rows, owner)], types
+    return [ArrowPiece(path, key, rows, state, owner)], types
 
 
 def need_pyarrow(kind: str) -> None:
