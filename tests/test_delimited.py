@@ -73,7 +73,7 @@ def test_arrow_is_used_where_it_can_be(tmp_path, monkeypatch):
     assert cells == {"a": ["1", "2", "3"] * 20, "b": ["x", 'y, "z"', "w\nv"] * 20}
 
 
-@pytest.mark.parametrize("odd", ['3, "c,d"', '3,"  d"', '3,5" pipe', '3,"x"y', "3," + "d" * 300])
+@pytest.mark.parametrize("odd", ['3, "c,d"', '3,"  d"', '3,5" pipe', "3," + "d" * 300])
 def test_the_standard_library_reads_on_where_arrow_stops(tmp_path, monkeypatch, odd):
     monkeypatch.setattr(delimited, "_BLOCK", 128)
     path = tmp_path / "f.csv"
@@ -150,3 +150,35 @@ def test_a_character_that_is_cut_by_a_block_is_checked(tmp_path, monkeypatch):
     assert read(tmp_path / "f.csv", Dialect()) == {"a": ["1234567é", "1"]}
     (tmp_path / "f.csv").write_bytes(b"a\n12345\n7\xc3" + b"\n123456\n" + b"\xa9\n")
     assert read(tmp_path / "f.csv", Dialect()).startswith("f.csv is not UTF-8 text")
+
+
+@pytest.mark.parametrize("block", [64, 2**22])
+def test_a_quote_that_nobody_closes_swallows_no_row(tmp_path, monkeypatch, block):
+    """At the end of a file, and where a later cell is quoted: rows between the two would be one cell."""
+    monkeypatch.setattr(delimited, "_BLOCK", block)
+    path = tmp_path / "f.csv"
+    rows = ["1,x"] * 100
+    for odd, sentence in (
+        ([*rows, '1,"x', *rows], r"^f\.csv ends within quotes that open after line 101: it was cut off, or a quote is"),
+        ([*rows, '1,"x', *rows, '1,"x"', *rows], r"^f\.csv is not a readable CSV file, at line 203\.$"),
+    ):
+        path.write_text("\n".join(["a,b", *odd, ""]), encoding="utf-8")
+        for reading in (lambda: count_rows(path, Dialect()), lambda: read_table(path)):
+            with pytest.raises(ValueError, match=sentence):
+                reading()
+        assert read(path, Dialect()) == by_the_standard_library(path, Dialect())
+    path.write_text('"a,b\n1,x\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^f\.csv is not a readable CSV file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("encoding", ["base64", "rot13", "no such"])
+def test_an_encoding_that_is_not_of_text_is_none(encoding):
+    with pytest.raises(ValueError, match=r"^Expected a known encoding"):
+        Dialect(encoding=encoding)
+
+
+def test_utf_16_without_a_mark_is_named(tmp_path):
+    (tmp_path / "f.csv").write_bytes("a\n1\n".encode("utf-16-le"))
+    with pytest.raises(ValueError, match=r"^f\.csv is not utf-16 text"):
+        read_table(tmp_path / "f.csv", encoding="utf-16")

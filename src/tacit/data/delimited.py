@@ -28,6 +28,7 @@ BATCH = 2**16
 """Rows that are in memory at a time."""
 _LONGEST = 2**20
 _BLOCK = 2**22
+_WITHIN = "unexpected end of data"  # as the standard library says it
 _OTHER_SEPARATORS = {";": "';'", "\t": "a tab"}
 
 
@@ -47,7 +48,7 @@ class Dialect:
         )
         check(self.decimal in (POINT, COMMA), "Expected the decimal mark to be '.' or ','.")
         try:
-            codecs.lookup(self.encoding)
+            "".encode(self.encoding)  # of what is known, some encodings are not of text
         except (LookupError, TypeError) as error:
             raise ValueError("Expected a known encoding, such as utf-8 or latin-1.") from error
 
@@ -69,7 +70,7 @@ def delimited_faults(path: str | Path, dialect: Dialect) -> Iterator[None]:
     sentence = ""
     try:
         yield
-    except UnicodeDecodeError:
+    except UnicodeError:  # a wrong byte, or no mark at the start that says in which order bytes stand
         kind = "UTF-8" if dialect.plain else dialect.encoding
         sentence = f"{name} is not {kind} text. Save it as UTF-8, or as Parquet."
     except csv.Error:
@@ -120,13 +121,20 @@ def _lines(file: Any, dialect: Dialect) -> io.TextIOWrapper:
     return io.TextIOWrapper(file, "utf-8-sig" if dialect.plain else dialect.encoding, newline="")
 
 
+def _reader(lines: Any, dialect: Dialect) -> Any:
+    """The standard library's. A quote that nobody closes would take all rows behind it into one cell, so it is strict:
+    quotes are closed, and a cell ends there.
+    """
+    return csv.reader(lines, delimiter=dialect.sign, skipinitialspace=True, strict=True)
+
+
 def _header(path: str | Path, dialect: Dialect, wanted: Sequence[str]) -> tuple[list[str], str]:
     """The names, and the text in which they stand."""
     name, read = Path(path).name, []
     csv.field_size_limit(_LONGEST)
     with _lines(_open(path), dialect) as file:
         lines = (read.append(line) or line for line in file)  # type: ignore[func-returns-value]
-        names = [cell.strip() for cell in next(csv.reader(lines, delimiter=dialect.sign, skipinitialspace=True), [])]
+        names = [cell.strip() for cell in next(_reader(lines, dialect), [])]
     check(names, f"{name} is empty: expected a line with the names of the columns.")
     check(len(set(names)) == len(names), f"{name} gives the same name to two columns in its first line.")
     for sign, words in _OTHER_SEPARATORS.items():
@@ -141,12 +149,15 @@ def _slow(
     """By the standard library, from the row after those that are done."""
     name, places = Path(path).name, [names.index(column) for column in kept]
     with _lines(_open(path), dialect) as file:
-        reader = csv.reader(file, delimiter=dialect.sign, skipinitialspace=True)
+        reader, whole = _reader(file, dialect), 0
 
         def rows() -> Iterator[list[str]]:
+            nonlocal whole
             try:
-                next(reader)
+                next(reader, None)
+                whole = reader.line_num
                 for row in reader:
+                    whole = reader.line_num
                     if row:
                         check(
                             len(row) == len(names),
@@ -155,7 +166,10 @@ def _slow(
                         )
                         yield row
             except csv.Error as error:
-                raise ValueError(f"{name} is not a readable CSV file, at line {reader.line_num}.") from error
+                place = f"is not a readable CSV file, at line {reader.line_num}"
+                if str(error) == _WITHIN:
+                    place = f"ends within quotes that open after line {whole}: it was cut off, or a quote is missing"
+                raise ValueError(f"{name} {place}.") from error
 
         left = itertools.islice(rows(), done, None)
         while chunk := list(itertools.islice(left, BATCH)):
