@@ -17,6 +17,7 @@ import pytest
 
 from tacit.checks import PrivacyError
 from tacit.data.cells import columns_of
+from tacit.data.tables import read_table
 from tacit.schema import Category, Number, Schema
 from tacit.streams import BATCH, is_source, open_source
 
@@ -274,6 +275,54 @@ def test_a_damaged_file_is_named(folder, tmp_path, name, harm):
         rows_of(open_source(tmp_path / name).pieces)
     assert name in str(caught.value)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["plain", "dictionary", "compressed", "old"])
+def test_a_stream_that_was_cut_between_two_batches_is_named(tmp_path, kind):
+    """Also where the last cells look like the mark of an end."""
+    column = pa.array([-1, 0] * 50, pa.int32()) if kind != "dictionary" else pa.array(["x", "y"] * 50)
+    table = pa.table({"b": ["u"] * 100, "a": column.dictionary_encode() if kind == "dictionary" else column})
+    options = pa.ipc.IpcWriteOptions(
+        compression="zstd" if kind == "compressed" else None, use_legacy_format=kind == "old"
+    )
+    path = tmp_path / "s.arrows"
+    for ended in (True, False):
+        with pa.OSFile(str(path), "wb") as sink:
+            writer = pa.ipc.new_stream(sink, table.schema, options=options)
+            writer.write_table(table, 20)
+            if ended:
+                writer.close()
+        if ended:
+            (piece,) = open_source(path).pieces
+            assert sum(len(batch["a"]) for batch in piece.tables(["a"])) == 100
+            continue
+        with pytest.raises(ValueError, match=r"^s\.arrows is not a readable Arrow file, or it was cut off"):
+            open_source(path)
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_a_file_under_two_names_is_one(folder, tmp_path, link):
+    (tmp_path / "x.parquet").write_bytes((folder / "t.parquet").read_bytes())
+    link(tmp_path / "x.parquet", tmp_path / "y.parquet")
+    with pytest.raises(ValueError, match="Expected every file only once"):
+        open_source(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_pipe_is_refused_before_anything_is_read(tmp_path, encoding):
+    ending, beginning = os.pipe()
+    os.write(beginning, b"a,b\n1,2\n")
+    os.close(beginning)
+    os.mkfifo(tmp_path / "f.csv")
+    try:
+        for path in (f"/dev/fd/{ending}", tmp_path / "f.csv", str(tmp_path / "*.csv")):
+            with pytest.raises(ValueError, match=r"is a pipe or a device, and tables are read more than once"):
+                open_source(path, encoding=encoding)
+        with pytest.raises(ValueError, match=r"is a pipe or a device"):
+            read_table(f"/dev/fd/{ending}", encoding=encoding)
+        assert os.read(ending, 100) == b"a,b\n1,2\n"
+    finally:
+        os.close(ending)
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.csv"])

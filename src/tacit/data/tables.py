@@ -40,15 +40,28 @@ def read_table(
     text that is not in the encoding raises a sentence.
     """
     dialect = Dialect(separator, decimal, encoding)
+    check_regular(path)
     parquet = Path(path).suffix.lower() in _PARQUET
     table = _read_parquet(path, columns) if parquet else _read_csv(path, columns, dialect)
     check(not table or len(next(iter(table.values()))), f"{Path(path).name} has no rows.")
     return table
 
 
+def check_regular(path: str | Path) -> None:
+    """Refuse pipes and devices: the names of columns are read first, and then the file from its start again.
+
+    What is not there, and folders, are left to whoever opens them.
+    """
+    place = Path(path)
+    other = place.exists() and not place.is_file() and not place.is_dir()
+    check(not other, f"{path} is a pipe or a device, and tables are read more than once. Write it to a file first.")
+
+
 def numbers(table: Table, names: Sequence[str]) -> Array:
     """The named columns as one matrix of finite float64."""
     check(names, "Expected at least one column beside the target.")
+    absent = [name for name in names if name not in table]
+    check(not absent, f"The table lacks the columns {absent}.")
     columns = [_finite(name, table[name]) for name in names]
     matrix = np.empty((len(columns[0]), len(columns)), order="F")  # as tables lie in memory: one column after the other
     for position, column in enumerate(columns):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ _ELSEWHERE = (
     "{key} was worked out into a temporary file of the process that opened it, which is not there for this one. Write "
     "it to a file that all can read, and give that."
 )
+_ENDS = (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0")
+"""How a stream ends: as it is written now, and as it was before version 0.15 of Arrow."""
 _TEXT = ("string", "large_string", "string_view")
 Types = dict[str, str]
 
@@ -109,7 +112,7 @@ def arrow_pieces(path: Path, key: str, owner: Any = None) -> tuple[list[ArrowPie
     """The piece of an Arrow file, and the types of its columns."""
     state = FileState.of(path, key)
     with file_faults(key, "Arrow"):
-        with _arrow_reader(path) as reader:
+        with _arrow_reader(path) as (reader, _):
             schema = reader.schema
         types = types_of(key, schema)
         # No more than one column is read to count rows, and none is decompressed where there is no need to.
@@ -152,24 +155,40 @@ def check_same(first: str, types: Types, key: str, others: Types) -> None:
         )
 
 
-def _arrow_reader(path: Path, names: Sequence[int] | None = None) -> Any:
-    """A reader of a file, or of a stream that was written to one.
+@contextmanager
+def _arrow_reader(path: Path, names: Sequence[int] | None = None) -> Iterator[tuple[Any, Any]]:
+    """A reader of a file, or of a stream that was written to one; and its bytes.
 
     A mapped file would be copied less, and would look like memory that grows with the file.
     """
     import pyarrow
 
     options = pyarrow.ipc.IpcReadOptions(included_fields=names)
-    with path.open("rb") as opened:
-        whole = opened.read(6) == b"ARROW1"
-    return (pyarrow.ipc.open_file if whole else pyarrow.ipc.open_stream)(pyarrow.OSFile(str(path)), options=options)
+    with path.open("rb") as file:
+        whole = file.read(6) == b"ARROW1"
+    way = pyarrow.ipc.open_file if whole else pyarrow.ipc.open_stream
+    with pyarrow.OSFile(str(path)) as opened, way(opened, options=options) as reader:
+        yield reader, opened
 
 
 def _arrow_batches(path: Path, columns: Sequence[str] | None) -> Iterator[Any]:
-    with _arrow_reader(path) as reader:
+    with _arrow_reader(path) as (reader, _):
         names = reader.schema.names
-    with _arrow_reader(path, [names.index(name) for name in kept(names, columns)]) as reader:
+    with _arrow_reader(path, [names.index(name) for name in kept(names, columns)]) as (reader, opened):
         if hasattr(reader, "num_record_batches"):
             yield from (reader.get_batch(place) for place in range(reader.num_record_batches))
         else:
-            yield from reader
+            yield from _whole_stream(reader, opened)
+
+
+def _whole_stream(reader: Any, opened: Any) -> Iterator[Any]:
+    """The batches of a stream, if its end is marked: Arrow takes the end of the file for one, also where it was cut."""
+    import pyarrow
+
+    end = opened.tell()
+    for batch in reader:
+        end = opened.tell()
+        yield batch
+    opened.seek(end)
+    if not opened.read(8).startswith(_ENDS):
+        raise pyarrow.ArrowInvalid("The stream was cut off between two batches.")

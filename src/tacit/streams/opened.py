@@ -10,6 +10,7 @@ from typing import Any
 
 from tacit.checks import check
 from tacit.data.delimited import Dialect
+from tacit.data.tables import check_regular
 from tacit.streams.columnar import Types, arrow_pieces, check_same, need_pyarrow, parquet_pieces
 from tacit.streams.frames import frame_source
 from tacit.streams.partitions import partition_source
@@ -81,13 +82,16 @@ def found(place: str | Path) -> list[Path]:
     if not path.exists() and glob.has_magic(str(place)):
         files = sorted(Path(name) for name in glob.glob(str(place), recursive=True))
         check(files, f"No file matches {str(place)!r}.")
-        check(all(file.is_file() for file in files), f"{str(place)!r} matches a folder; name files.")
+        for file in files:
+            check(not file.is_dir(), f"{str(place)!r} matches a folder; name files.")
         return files
     return [path]
 
 
 def _file_source(paths: Sequence[Path], dialect: Dialect) -> Source:
-    check(len({path.resolve() for path in paths}) == len(paths), "Expected every file only once: people count once.")
+    check(len(set(map(_identity, paths))) == len(paths), "Expected every file only once: people count once.")
+    for path in paths:
+        check_regular(path)
     short = len({path.name for path in paths}) == len(paths)
     kinds = {_kind(path) for path in paths}
     check(len(kinds) == 1, f"Expected files of one kind, not {' and '.join(sorted(kinds))} together.")
@@ -111,6 +115,15 @@ def _file_source(paths: Sequence[Path], dialect: Dialect) -> Source:
         pieces += more
     check(len(paths) > 1 or any(piece.rows for piece in pieces), f"{first} has no rows.")
     return Source(tuple(pieces), tuple(names))
+
+
+def _identity(path: Path) -> Any:
+    """Which file this is, under whatever name: links of both kinds lead to the same people."""
+    try:
+        found = path.stat()
+    except OSError:
+        return path.resolve()  # whoever opens it says why not
+    return found.st_dev, found.st_ino
 
 
 def _kind(path: Path) -> str:
