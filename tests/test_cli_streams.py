@@ -218,3 +218,33 @@ def test_curves_and_balanced_classes_from_several_files(folder, capsys, options)
     assert run(capsys, f"fit one.parquet {FIT} one.json {options}")[0] == 0
     assert run(capsys, f"fit parquet {FIT} many.json {options}")[0] == 0
     assert Path("many.json").read_bytes() == Path("one.json").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_unreadable_cells_are_told_wherever_they_stand(folder, capsys, kind):
+    """In the last file, or behind the first batch of one: the warning of a small file, and its refusal."""
+    good, bad = [str(age) for age in range(20, 90)] * 3, ["63 years"] * 10
+    schema = '[target]\nname = "ill"\nclasses = ["no", "yes"]\n[columns.age]\nlower = 18\nupper = 90\n'
+    Path("texts.toml").write_text(schema)
+
+    def write(name, cells):
+        table = pyarrow.table({"age": cells, "ill": ["yes", "no"] * (len(cells) // 2)})
+        if kind == "csv":
+            write_text(table, Path(f"{name}.csv"), ",", ".", "utf-8")
+        else:
+            parquet.write_table(table, f"{name}.parquet")
+        return f"{name}.{kind}"
+
+    first, last, long, none = write("u1", good), write("u2", bad), write("u3", good + bad), write("u4", bad)
+    words = "some cells of 'age' are not numbers and count as missing"
+    fit = "fit {} --schema texts.toml --epsilon 1 --seed 1 --out u.json"
+    for data in (f"{first} {last}", f"{first} {long}", long):
+        for line in (
+            fit.format(data), f"predict u.json {data}", f"evaluate u.json {data} --epsilon 1 --seed 1",
+        ):  # fmt: skip
+            assert main(line.split()) == 0
+            assert capsys.readouterr().err.count(words) == 1, line
+    assert main(fit.format(first).split()) == 0
+    assert words not in capsys.readouterr().err
+    assert main(fit.format(f"{last} {none}").split()) == 2
+    assert "Column 'age' has no cell that is a number." in capsys.readouterr().err

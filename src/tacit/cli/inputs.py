@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from tacit.cli.console import warn_unreadable
 from tacit.data import tables
 from tacit.data.tables import Table
+from tacit.estimators.streaming import engine_of
+from tacit.linear.streamed import Taken, run_each
 from tacit.schema import Schema
+from tacit.schema.legible import Legible
 from tacit.streams.opened import ARROW
+from tacit.streams.pieces import Piece
 from tacit.streams.scanned import Scan, scan
 
 SMALL = 2**23
 """Bytes of a file up to which it is read whole."""
+_NUMBERS = ("int", "uint", "halffloat", "float", "double", "decimal", "bool", "null")
+"""Types of columns in which there is no text, by how their words begin."""
 DATA = (
     "CSV files with a header, Parquet or Arrow files (pip install 'tacit[parquet]'), a folder of them, or a pattern in "
     "quotes, as in 'people/*.parquet'; what is large is read a batch at a time"
@@ -61,19 +69,31 @@ def scanned(options: argparse.Namespace, schema: Schema | None = None) -> Scan:
     return scan(options.data, schema, engine=vars(options).get("dask"), **_dialect(options))
 
 
+@dataclass(frozen=True)
+class Looking:
+    """The task of looking for cells that are not numbers in a piece."""
+
+    legible: Legible
+
+    def __call__(self, piece: Piece, taken: Taken) -> Legible:
+        """What is known of it."""
+        return self.legible.seen(piece.tables(self.legible.names))
+
+
 def look(found: Scan) -> None:
-    """Say in which columns text is taken for missing numbers, as far as the first rows tell; refuse one without any."""
-    schema = found.schema
+    """Say in which columns text is taken for missing numbers; refuse one without a number. As of a small file.
+
+    It takes a pass of its own over columns that hold text: all of a CSV file, and mostly none of others.
+    """
+    schema, source = found.schema, found.source
     if schema is None or not set(schema.names) <= set(found.names):
         return
-    first = next(table for piece in found.source.pieces for table in piece.tables(schema.names))
-    try:
-        warn_unreadable(schema.check_readable(first))
-    except ValueError as error:
-        sentence = str(error)
-    else:
-        return
-    raise ValueError(f"In the first rows: {sentence}")
+    legible = schema.legible()
+    texts = tuple(name for name in legible.names if not source.types.get(name, "").startswith(_NUMBERS))
+    if texts:
+        engine = engine_of(found.engine, source.pieces)
+        parts: list[Legible] = run_each(engine, Looking(replace(legible, names=texts)), source.pieces)
+        warn_unreadable(reduce(Legible.plus, parts).judged())
 
 
 def _dialect(options: argparse.Namespace) -> dict[str, Any]:

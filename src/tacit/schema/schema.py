@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check, check_positive
-from tacit.data.cells import Cells, columns_of, key_of, numbers, unreadable
+from tacit.data.cells import Cells, columns_of, key_of
 from tacit.data.curator import FEW, note
 from tacit.data.rows import row_scales
 from tacit.schema.columns import Category, Column, Number, Target, check_keys, listed
 from tacit.schema.encodings import column_from_dict, columns_from_list
 from tacit.schema.interactions import MOST_SLOTS, Pair
+from tacit.schema.legible import Legible
 from tacit.types import Array
 
 _BLOCK = 2**20
 """Encoded numbers that are made at a time: 8 MB, which most processors keep at hand."""
-_HINT = "Is there a decimal comma, or a unit in the cell? Correct it, or declare the text as missing in the schema."
 LAYOUTS = ("auto", "rows", "box")
 CURVES = ("bins", "knots")
 
@@ -212,17 +212,12 @@ class Schema:
         A column without a single readable number raises, and with ``every`` one such cell does. NOT PRIVATE: the answer
         tells about the records.
         """
-        named = list(dict.fromkeys(column.name for column in self.encodings if column.numeric))
-        found = []
-        for name, cells in zip(named, columns_of(table, named) if named else (), strict=True):
-            wrong = unreadable(cells, self.missing)
-            if not wrong.any():
-                continue
-            none = bool(np.isnan(numbers(cells, self.missing)).all())
-            check(not none, f"Column {name!r} has no cell that is a number. {_HINT}")
-            check(not every, f"Column {name!r} has a cell that is not a number. {_HINT}")
-            found.append(name)
-        return tuple(found)
+        return self.legible().seen([table]).judged(every=every)
+
+    def legible(self) -> Legible:
+        """For :meth:`check_readable` of a table in parts. NOT PRIVATE: what it has seen tells about the records."""
+        numeric = dict.fromkeys(column.name for column in self.encodings if column.numeric)
+        return Legible(tuple(numeric), self.missing)
 
     def encode_target(self, table: Any) -> NDArray[Any]:
         """The target as :meth:`Target.read` gives it; a schema without one raises."""

@@ -114,7 +114,7 @@ def _file_source(paths: Sequence[Path], dialect: Dialect) -> Source:
         names = {name: types[name] if word == "null" else word for name, word in names.items()}
         pieces += more
     check(len(paths) > 1 or any(piece.rows for piece in pieces), f"{first} has no rows.")
-    return Source(tuple(pieces), tuple(names))
+    return Source(tuple(pieces), tuple(names), types=names)
 
 
 def _identity(path: Path) -> Any:

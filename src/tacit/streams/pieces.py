@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tacit.checks import check
@@ -40,11 +40,15 @@ class Piece(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """A table in pieces, whose columns have these names; ``width``: numbers in a row, where rows come as arrays."""
+    """A table in pieces, whose columns have these names; ``width``: numbers in a row, where rows come as arrays.
+
+    ``types``: those of columns, as words, where files say so before they are read.
+    """
 
     pieces: tuple[Piece, ...]
     names: tuple[str, ...]
     width: int = 0
+    types: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         keys = [piece.key for piece in self.pieces]
