@@ -17,7 +17,7 @@ import pytest
 
 from tacit.checks import PrivacyError
 from tacit.data.cells import columns_of
-from tacit.data.tables import read_table
+from tacit.data.tables import numbers, read_table
 from tacit.schema import Category, Number, Schema
 from tacit.streams import BATCH, is_source, open_source
 
@@ -395,3 +395,8 @@ except ValueError as error: print(error)
     count, sentence = done.stdout.splitlines()
     assert int(count) == ROWS
     assert sentence.startswith("Reading Parquet needs pyarrow.")
+
+
+def test_a_column_that_is_gone_in_a_later_pass_is_named():
+    with pytest.raises(ValueError, match=r"^The table lacks the columns \['b'\]"):
+        numbers({"a": np.zeros(3)}, ["a", "b"])

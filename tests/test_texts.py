@@ -1,13 +1,15 @@
 """Texts read in bulk are the texts read one by one: what is a number, what is missing, which value it is."""
 
 import math
+from datetime import time
+from decimal import Decimal
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tacit.data.cells import codes_of, key_of, number, numbers, text_of, unreadable
+from tacit.data.cells import codes_of, columns_of, key_of, number, numbers, text_of, unreadable
 from tacit.data.texts import Texts, joined, texts_of
 
 pa = pytest.importorskip("pyarrow", reason="the bulk road is Arrow's")
@@ -105,3 +107,40 @@ def test_other_libraries_texts_are_taken_as_they_lie(library, column):
     assert texts_of(np.array(["1", "x"], dtype=object)) is None
     assert texts_of(pa.array([1, 2])) is None
     assert texts_of(pa.array([1, 2]).dictionary_encode()) is None
+
+
+NEITHER = {
+    "list": lambda: pa.array([[1.0]]),
+    "texts": lambda: pa.array([["x"]]),
+    "struct": lambda: pa.array([{"u": 1.0}]),
+    "map": lambda: pa.array([[("u", 1.0)]], pa.map_(pa.string(), pa.float64())),
+    "time": lambda: pa.array([0], pa.time64("us")),
+    "interval": lambda: pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+    "chunks": lambda: pa.chunked_array([[[1.0]]]),
+    "runs": lambda: pa.RunEndEncodedArray.from_arrays([1], ["x"]),
+    "polars list": lambda: pytest.importorskip("polars").Series([[1.0]]),
+    "polars struct": lambda: pytest.importorskip("polars").Series([{"u": 1.0}]),
+    "polars time": lambda: pytest.importorskip("polars").Series([time(1)]),
+    "pandas list": lambda: (pd := pytest.importorskip("pandas")).Series([[1.0]], dtype=pd.ArrowDtype(pa.list_(pa.float64()))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NEITHER)
+def test_cells_that_are_neither_numbers_nor_text_are_refused_by_their_type(kind):
+    """They come as objects, each of which would count as missing."""
+    with pytest.raises(ValueError, match=r"^Column 'a' holds dates or other cells that are neither numbers nor text"):
+        columns_of({"a": NEITHER[kind]()}, ["a"])
+
+
+NUMBERS = [
+    pa.array(["1.5"], pa.string_view()), pa.chunked_array([["1.5"]], pa.string_view()), pa.array([b"1.5"]),
+    pa.array([b"1.5"], pa.binary(3)), pa.array([Decimal("1.5")]),
+    pa.array([1.5]).dictionary_encode(), pa.array(["1.5"], pa.large_string()).dictionary_encode(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", NUMBERS, ids=lambda column: str(column.type))
+def test_cells_of_other_types_of_arrow_are_read(column):
+    (cells,) = columns_of({"a": column}, ["a"])
+    assert numbers(cells).tolist() == [1.5]
+    assert codes_of("a", cells, ("1.5",)).tolist() == [0]

@@ -38,7 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--missing", action="append", default=[], metavar="MARKER", help="text of missing cells")
     parser.add_argument("--delta", type=float, help="default: n**-1.5; needed under add-remove neighbours")
     parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
-    parser.add_argument("--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then")
+    parser.add_argument(
+        "--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then"
+    )
     parser.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")
     parser.add_argument("--ledger", metavar="STUDY.sqlite", help="the ledger that the release is charged to")

@@ -53,7 +53,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target-bounds", type=float, nargs=2, metavar=("LOWER", "UPPER"), help="the range of the target, declared"
     )
-    parser.add_argument("--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then")
+    parser.add_argument(
+        "--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then"
+    )
     parser.add_argument("--groups", dest="person", help=argparse.SUPPRESS)  # what it was called at first
     parser.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
     parser.add_argument("--ledger", metavar="LEDGER", help="charge this ledger")

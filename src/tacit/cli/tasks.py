@@ -51,7 +51,9 @@ def add_additive_options(parser: argparse.ArgumentParser) -> None:
 def add_people_options(parser: argparse.ArgumentParser) -> None:
     """Whose rows they are, and how much each counts."""
     group = parser.add_argument_group("people and weights")
-    group.add_argument("--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then")
+    group.add_argument(
+        "--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then"
+    )
     group.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
     group.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
     group.add_argument("--weight-bound", type=float, default=1.0, help="the largest weight, declared; default: 1")

@@ -28,6 +28,13 @@ _NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _LONGEST_NUMERAL = 400
 _WIDE = ("Int128", "UInt128")
 _TRUTHS = {"true": "1", "TRUE": "1", "True": "1", "false": "0", "FALSE": "0", "False": "0"}
+_CELLS = re.compile(
+    r"null|bool|u?int\d+|halffloat|float|double|decimal\d+\(.*\)|(large_)?(string|binary)|(string|binary)_view"
+    r"|fixed_size_binary\[\d+\]"
+)
+"""Arrow's types whose cells are numbers or text."""
+_NESTED = ("List", "Array", "Struct", "Object", "Time")
+"""Polars' whose are not; of dates numpy has a type."""
 _NOT_CELLS = "Column {name!r} holds dates or other cells that are neither numbers nor text; convert it first."
 
 
@@ -54,11 +61,25 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
 
 def _array(name: str, column: Any) -> Cells:
     check(not isinstance(column, str | bytes), f"Expected column {name!r} to be a sequence of cells, not one text.")
+    check(_may_be_cells(column), _NOT_CELLS.format(name=name))
     texts = texts_of(column)
     array = exact(column) if texts is None else texts
     check(array.ndim == 1, f"Expected column {name!r} once in the table, with one cell a row.")
     check(array.dtype.kind in "biufOUST", _NOT_CELLS.format(name=name))
     return array
+
+
+def _may_be_cells(column: Any) -> bool:
+    """Whether a column's type, where its library has one, is of numbers or text: lists and times come as objects, each
+    of which would count as missing.
+    """
+    kind = getattr(column, "type", None)  # pyarrow's, or that of pandas' columns in Arrow's form
+    if kind is None:
+        dtype = getattr(column, "dtype", None)
+        kind = getattr(dtype, "pyarrow_dtype", None)
+        if kind is None:
+            return type(dtype).__module__.partition(".")[0] != "polars" or not str(dtype).startswith(_NESTED)
+    return bool(_CELLS.fullmatch(str(kind.value_type if hasattr(kind, "index_type") else kind)))
 
 
 def exact(column: Any) -> NDArray[Any]:

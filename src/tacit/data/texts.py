@@ -17,7 +17,8 @@ from tacit.types import Array
 
 POINT, COMMA = ".", ","
 _OTHER_MARK = str.maketrans(".,", ",.")
-_WORDS = ("string", "large_string", "string_view")
+_VIEW = "string_view"  # for which Arrow has few functions
+_WORDS = ("string", "large_string", _VIEW)
 _OTHERS = (("polars", "String"), ("pandas", "str"), ("pandas", "string"))
 
 
@@ -119,9 +120,11 @@ def texts_of(column: Any) -> Texts | None:
     """
     if isinstance(column, Texts):
         return column
-    kind = getattr(column, "type", None)  # pyarrow's; a dictionary has the type of its values
-    if str(getattr(kind, "value_type", kind)) in _WORDS and hasattr(column, "dictionary_encode"):
-        return Texts(column)
+    kind = getattr(column, "type", None)  # pyarrow's; a dictionary has the type of its values, and so has a list
+    if hasattr(kind, "index_type"):
+        kind = kind.value_type
+    if str(kind) in _WORDS and hasattr(column, "dictionary_encode"):
+        return Texts(column.cast("string") if str(column.type) == _VIEW else column)
     library = type(column).__module__.partition(".")[0]
     if (library, str(getattr(column, "dtype", ""))) in _OTHERS and importlib.util.find_spec("pyarrow"):
         import pyarrow
