@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -143,13 +144,16 @@ def write_whole(path: str | Path, data: str | bytes) -> None:
 def opened_whole(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write, which appears under its name once the block has ended well; otherwise nothing is left of it.
 
-    Edges: a process that is killed leaves a hidden file that ends in .part beside it. A full disk is an OSError that
-    names the file that was meant.
+    Edges: links are followed. Whoever could not read the file that is replaced cannot read the new one. Pipes and devices
+    are refused. A process that is killed leaves a hidden file that ends in .part beside it. A full disk is an OSError
+    that names the file that was meant.
     """
-    target = Path(path)
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file() and not target.is_dir():
+        refuse(f"{path} is a pipe or a device. Name a file.")
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with io.BufferedWriter(_Output(partial, target), _BUFFER) as file:
+        with io.BufferedWriter(_Output(partial, Path(path)), _BUFFER) as file:
             yield file
         partial.replace(target)
     finally:
@@ -160,7 +164,8 @@ class _Output(io.FileIO):
     """A file whose errors name the one that it will be."""
 
     def __init__(self, partial: Path, target: Path) -> None:
-        super().__init__(partial, "x")
+        mode = target.stat().st_mode & 0o666 if target.exists() else 0o666
+        super().__init__(partial, "x", opener=lambda name, flags: os.open(name, flags, mode))  # less what umask takes
         self._target = str(target)
 
     def write(self, data: Any) -> int:

@@ -8,16 +8,19 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
 from tacit.checks import check
+from tacit.streams.opened import found
 from tacit.streams.watching import watched
 
 SHORT, LONG = 0.1, 5.0
 """Seconds between two words about a pass: on a terminal, and in lines."""
+_READ = ("data", "model", "schema", "ledger", "protocol", "database", "file")
+"""Arguments and options that name what a command reads, and may not replace."""
 _WIDE = 10_000
 """Columns of what is no terminal: tables are not wrapped there, so that every row is a line."""
 
@@ -138,8 +141,28 @@ def warn_unreadable(names: Iterable[str]) -> None:
         )
 
 
-def check_place(path: str, option: str = "--out") -> None:
-    """Say that the result could not be written before anything is spent on it."""
-    folder = Path(path).resolve().parent
-    check(folder.is_dir(), f"The folder of {option} {path} does not exist.")
-    check(not Path(path).is_dir() and os.access(folder, os.W_OK), f"Cannot write to {option} {path}.")
+def check_place(options: argparse.Namespace, name: str = "out") -> None:
+    """Say that a result could not be written, or would replace what it is made from, before anything is spent on it.
+
+    Edges: an option that was not given names no place.
+    """
+    path = vars(options)[name]
+    if not path:
+        return
+    place, option = Path(path), f"--{name.replace('_', '-')} {path}"
+    folder = place.resolve().parent
+    check(folder.is_dir(), f"The folder of {option} does not exist.")
+    check(not place.is_dir() and os.access(folder, os.W_OK), f"Cannot write to {option}.")
+    check(not place.exists() or place.is_file(), f"{option} is a pipe or a device. Name a file.")
+    for file in _inputs(options):
+        same = place.exists() and file.exists() and place.samefile(file)
+        check(not same, f"{option} names {file}, which is read, and would be lost. Give another name.")
+
+
+def _inputs(options: argparse.Namespace) -> Iterator[Path]:
+    """The files that a command reads; what is wrong with their names is told when they are opened."""
+    for name in _READ:
+        given = vars(options).get(name) or ()
+        for place in [given] if isinstance(given, str) else given:
+            with suppress(ValueError, OSError):
+                yield from found(place)

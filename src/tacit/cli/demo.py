@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train everything, print the tables and write the page."""
-    check_place(options.out)
+    check_place(options)
     warnings.simplefilter("ignore", CuratorNote)  # these records are public: nobody holds them
     started = time.monotonic()
     with progress(options.progress) as say:

@@ -50,9 +50,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Release the table, print it with its guarantee, and write it."""
-    for place, option in ((options.out, "--out"), (options.write_schema, "--write-schema")):
-        if place:
-            check_place(place, option)
+    check_place(options)
+    check_place(options, "write_schema")
     check(not (options.schema and options.write_schema), "A declared schema is not written again; drop --write-schema.")
     check(not options.target or options.write_schema, "--target goes with --write-schema.")
     check(

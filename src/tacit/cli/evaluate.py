@@ -66,8 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Ask, charge, and print every score with its interval."""
-    if options.out:
-        check_place(options.out)
+    check_place(options)
     model, schema = files.load(options.model)
     name = _target_name(options, schema)
     if options.seed is not None:

@@ -88,9 +88,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train, write the model, and print its guarantee."""
-    check_place(options.out)
+    check_place(options)
+    check_place(options, "report")
     if options.report:
-        check_place(options.report, "--report")
         same = Path(options.report).resolve() == Path(options.out).resolve()
         check(not same, "--out and --report name one file. Give two names.")
     schema, target = _declared(options)

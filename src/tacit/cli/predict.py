@@ -29,8 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict, and write a line a row."""
-    if options.out:
-        check_place(options.out)
+    check_place(options)
     model, schema = files.load(options.model)
     check(
         not options.proba or hasattr(model, "predict_proba"),

@@ -24,7 +24,7 @@ _SEEDED = "WARNING: --seed makes the noise predictable: whoever knows the seed c
 
 
 def _protocol(options: argparse.Namespace) -> int:
-    check_place(options.out)
+    check_place(options)
     check(
         options.force or not Path(options.out).exists(),
         f"{options.out} exists, and submissions may have been made for it; use another name, or --force to replace it.",
@@ -40,7 +40,7 @@ def _protocol(options: argparse.Namespace) -> int:
 
 
 def _contribute(options: argparse.Namespace) -> int:
-    check_place(options.out)
+    check_place(options)
     protocol = Protocol.load(options.protocol)
     schema = protocol.schema
     if schema is None:
@@ -115,7 +115,7 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    check_place(options.out)
+    check_place(options)
     check(Path(options.database).is_file(), f"There is no database {options.database}.")
     protocol = Protocol.load(options.protocol)
     with Database(protocol, options.database) as database:

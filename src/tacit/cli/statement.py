@@ -31,8 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """State every guarantee of the file: 1 when one does not hold, or must not be released."""
-    if options.html:
-        check_place(options.html, "--html")
+    check_place(options, "html")
     try:
         stated = {path: _statements(path) for name in options.file for path in _files(name)}
     except PrivacyError as error:
