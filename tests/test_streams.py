@@ -5,10 +5,8 @@ import gc
 import gzip
 import os
 import pickle
-import stat
 import subprocess
 import sys
-import tempfile
 import tracemalloc
 from pathlib import Path
 
@@ -163,18 +161,12 @@ def test_a_frame_is_not_copied():
     tracemalloc.stop()
 
 
-def test_a_reader_is_spooled_to_a_file_of_ones_own_that_goes(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    source = open_source(table.to_reader())
-    (file,) = tmp_path.iterdir()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    pieces = source.pieces
-    del source
-    gc.collect()
-    assert file.exists(), "its pieces are still there"
-    del pieces
-    gc.collect()
-    assert not file.exists()
+def test_a_relation_of_a_closed_connection_is_told():
+    connection = pytest.importorskip("duckdb", reason="DuckDB is not installed").connect()
+    relation = connection.sql("select 1 a")
+    connection.close()
+    with pytest.raises(ValueError, match=r"^the DuckDB relation could not be computed: \w+\."):
+        open_source(relation)
 
 
 def _relation_of_groups():

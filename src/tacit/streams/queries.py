@@ -8,11 +8,8 @@ relations are worked out once, and written to disk. Datasets are read from their
 from __future__ import annotations
 
 import os
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tacit.checks import refuse
@@ -20,6 +17,7 @@ from tacit.data.tables import Table
 from tacit.streams.columnar import arrow_pieces, need_pyarrow
 from tacit.streams.frames import names_of
 from tacit.streams.pieces import BATCH, Source, counted, kept, query_faults
+from tacit.streams.spool import Spool
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +79,9 @@ def relation_source(relation: Any) -> Source:
     """A source from a DuckDB relation: worked out once, onto disk."""
     key = "the DuckDB relation"
     need_pyarrow(key)
-    names_of(relation.columns)  # before Arrow, in which DuckDB gives them other names where two are the same
+    with query_faults(key):
+        columns = relation.columns
+    names_of(columns)  # before Arrow, in which DuckDB gives them other names where two are the same
     with query_faults(key):
         reader = relation.to_arrow_reader(BATCH)
     return _spooled(key, reader.schema, reader)
@@ -92,16 +92,6 @@ def reader_source(reader: Any) -> Source:
     return _spooled("the record batch reader", reader.schema, reader)
 
 
-class _Spool:
-    """A temporary file that only its owner can read, and that goes when nobody holds it any more."""
-
-    def __init__(self) -> None:
-        handle, name = tempfile.mkstemp(prefix="tacit-", suffix=".arrow")  # mode 0600
-        os.close(handle)
-        self.path = Path(name)
-        self._end = weakref.finalize(self, self.path.unlink, missing_ok=True)
-
-
 def _spooled(key: str, schema: Any, batches: Iterable[Any]) -> Source:
     """A source from batches that come once, or in another order the next time: every pass reads what was written here.
 
@@ -109,7 +99,7 @@ def _spooled(key: str, schema: Any, batches: Iterable[Any]) -> Source:
     """
     import pyarrow
 
-    names, spool = names_of(schema.names), _Spool()
+    names, spool = names_of(schema.names), Spool()
     try:
         # Of the two forms that Arrow writes, the stream's batches may each have a dictionary of their own.
         with pyarrow.OSFile(str(spool.path), "wb") as sink, pyarrow.ipc.new_stream(sink, schema) as file:
@@ -125,6 +115,6 @@ def _spooled(key: str, schema: Any, batches: Iterable[Any]) -> Source:
     except OSError as error:
         if error.errno is None:
             raise
-        raise type(error)(error.errno, os.strerror(error.errno), str(spool.path)) from error
-    pieces, _ = arrow_pieces(spool.path, key, spool)
-    return Source(tuple(pieces), names)
+        raise type(error)(error.errno, os.strerror(error.errno), spool.name) from error
+    pieces, types = arrow_pieces(spool.path, key, spool)
+    return Source(tuple(pieces), names, types=types)
