@@ -20,8 +20,8 @@ def folder(tmp_path, monkeypatch):
     for name in ("one.csv", "two.csv"):
         Path(name).write_text("a,y\n" + "".join(f"{a},{y}\n" for a, y in rows))
     Path("s.toml").write_text(SCHEMA)
-    assert main("ledger create l.sqlite --epsilon 9 --delta 1e-5".split()) == 0
-    assert main("fit one.csv --schema s.toml --epsilon 1 --seed 0 --out m.json".split()) == 0
+    assert main(["ledger", "create", "l.sqlite", "--epsilon", "9", "--delta", "1e-5"]) == 0
+    assert main(["fit", "one.csv", "--schema", "s.toml", "--epsilon", "1", "--seed", "0", "--out", "m.json"]) == 0
     os.symlink("two.csv", "link.csv")
     os.link("two.csv", "hard.csv")
     return tmp_path
@@ -58,7 +58,7 @@ def test_no_command_replaces_what_it_reads(folder, capsys, line):
 
 def test_a_pipe_is_no_place(folder, capsys):
     os.mkfifo("pipe")
-    assert main("predict m.json one.csv --out pipe".split()) == 2
+    assert main(["predict", "m.json", "one.csv", "--out", "pipe"]) == 2
     assert "--out pipe is a pipe or a device. Name a file." in capsys.readouterr().err
     with pytest.raises(ValueError, match="is a pipe or a device"):
         write_whole("pipe", "x")

@@ -120,7 +120,7 @@ def texts_of(column: Any) -> Texts | None:
     """
     if isinstance(column, Texts):
         return column
-    kind = getattr(column, "type", None)  # pyarrow's; a dictionary has the type of its values, and so has a list
+    kind: Any = getattr(column, "type", None)  # pyarrow's; a dictionary has the type of its values, and so has a list
     if hasattr(kind, "index_type"):
         kind = kind.value_type
     if str(kind) in _WORDS and hasattr(column, "dictionary_encode"):

@@ -1,4 +1,4 @@
-"""Cells of numeric columns that say something and are no numbers: looked for in a table, or in a batch after another."""
+"""Cells of numeric columns that say something and are no numbers: looked for in a table, or batch by batch."""
 
 from __future__ import annotations
 
