@@ -144,9 +144,9 @@ def write_whole(path: str | Path, data: str | bytes) -> None:
 def opened_whole(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write, which appears under its name once the block has ended well; otherwise nothing is left of it.
 
-    Edges: links are followed. Whoever could not read the file that is replaced cannot read the new one. Pipes and devices
-    are refused. A process that is killed leaves a hidden file that ends in .part beside it. A full disk is an OSError
-    that names the file that was meant.
+    Edges: links are followed. Whoever could not read the file that is replaced cannot read the new one. Pipes and
+    devices are refused. A process that is killed leaves a hidden file that ends in .part beside it. A full disk is an
+    OSError that names the file that was meant.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file() and not target.is_dir():
