@@ -101,9 +101,10 @@ def interrupted(monkeypatch, capsys):
     monkeypatch.setattr(streamed, "SPARE", math.inf)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def run(line):
+    def run(line, charged=False):
         assert main(line.split()) == 130
-        assert capsys.readouterr() == ("", "tacit: interrupted.\n")
+        spent = " The ledger has been charged." if charged else ""
+        assert capsys.readouterr() == ("", f"tacit: interrupted.{spent}\n")
 
     yield run
     signal.signal(signal.SIGINT, before)
@@ -232,7 +233,7 @@ def one_charge() -> bool:
 
 def test_a_fit_that_is_struck_in_a_pass_leaves_its_charge_and_no_model(folder, interrupted):
     Ledger("study.sqlite", epsilon=3, delta=1e-6)
-    interrupted(f"fit people {FIT} --ledger study.sqlite")
+    interrupted(f"fit people {FIT} --ledger study.sqlite", charged=True)
     assert not Path("model.json").exists()
     assert one_charge()
 
@@ -242,6 +243,20 @@ def test_a_fit_that_is_killed_in_a_pass_leaves_its_charge_and_no_model(folder):
     killed(f"fit people {FIT} --ledger study.sqlite")
     assert not Path("model.json").exists()
     assert one_charge()
+
+
+def test_a_fit_that_is_struck_while_modules_are_loaded_says_so(folder, interrupted, monkeypatch):
+    monkeypatch.setattr("pkgutil.resolve_name", lambda name: signal.raise_signal(signal.SIGINT))
+    interrupted(f"fit people {FIT}")
+
+
+def test_a_ledger_on_a_full_disk_is_not_called_damaged(folder, capsys):
+    Ledger("study.sqlite", epsilon=3, delta=1e-6)
+    with full_after(512):
+        said = sentence(capsys, f"fit people {FIT} --ledger study.sqlite")
+    assert said.startswith("tacit: study.sqlite: there is no room on the disk, or it fails. Nothing was released;")
+    assert not Ledger("study.sqlite").entries
+    assert not Path("model.json").exists()
 
 
 def test_predictions_that_are_struck_leave_no_half_file(model, interrupted):

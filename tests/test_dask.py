@@ -176,7 +176,7 @@ def test_what_a_worker_refuses_is_said_here(client, folder, tmp_path):
     for number, part in enumerate(PARTS):
         part.to_parquet(tmp_path / f"{number}.parquet", index=False)
     asked, model = numbers(tmp_path, client), LinearRegression(epsilon=1.0, target_bound=1.0, method="statistics")
-    (tmp_path / "4.parquet").write_bytes(b"PAR1")
+    (tmp_path / "4.parquet").write_bytes(bytes((tmp_path / "4.parquet").stat().st_size))
     with pytest.raises(ValueError, match=r"^4\.parquet is not a readable Parquet file, or it was cut off\.$"):
         model.fit(asked, "y")
     (tmp_path / "4.parquet").unlink()
@@ -414,3 +414,15 @@ def test_a_straggler_is_waited_for(client, folder, tmp_path):
     with watched(let_go):
         same(line(asked), plain)
     assert once
+
+
+def test_a_cluster_without_workers_is_told(folder, monkeypatch):
+    monkeypatch.setattr("tacit.linear.cluster.WAIT", 0.01)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as own,
+        distributed.Client(own, set_as_default=False) as nobody,
+        pytest.raises(
+            ValueError, match=r"^The cluster had no workers for 0\.01 seconds\. Start some, and fit again\.$"
+        ),
+    ):
+        line(numbers(folder, nobody))

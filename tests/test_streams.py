@@ -161,6 +161,14 @@ def test_a_frame_is_not_copied():
     tracemalloc.stop()
 
 
+def test_a_relation_of_a_closed_connection_is_told():
+    connection = pytest.importorskip("duckdb", reason="DuckDB is not installed").connect()
+    relation = connection.sql("select 1 a")
+    connection.close()
+    with pytest.raises(ValueError, match=r"^the DuckDB relation could not be computed: \w+\."):
+        open_source(relation)
+
+
 def _relation_of_groups():
     """In another order every time, where several threads work it out."""
     connection = pytest.importorskip("duckdb", reason="DuckDB is not installed").connect()

@@ -121,10 +121,10 @@ NEITHER = {
     "polars list": lambda: pytest.importorskip("polars").Series([[1.0]]),
     "polars struct": lambda: pytest.importorskip("polars").Series([{"u": 1.0}]),
     "polars time": lambda: pytest.importorskip("polars").Series([time(1)]),
-    "pandas list": lambda: (pd := pytest.importorskip("pandas")).Series(
-        [[1.0]], dtype=pd.ArrowDtype(pa.list_(pa.float64()))
-    ),
-}  # fmt: skip
+    "pandas list": lambda: pa.table({"a": [[1.0]]}).to_pandas(types_mapper=pytest.importorskip("pandas").ArrowDtype)[
+        "a"
+    ],
+}
 
 
 @pytest.mark.parametrize("kind", NEITHER)

@@ -17,7 +17,7 @@ from typing import Any
 from tacit._version import __version__
 from tacit.checks import at_most, plain_numbers, refuse
 from tacit.ledger import Ledger, ledger_of
-from tacit.ledger.listening import listener
+from tacit.ledger.listening import listener, note_charge
 from tacit.mechanisms.base import Chosen, Plan
 from tacit.privacy import accounting
 from tacit.privacy.calibrate import fits
@@ -180,6 +180,7 @@ def charge(prepared: Prepared, ledger: Ledger | str | None, label: str = "") -> 
     book = ledger_of(ledger)
     if book is not None:
         book.charge(prepared.guarantee, label)
+        note_charge(prepared.guarantee)
 
 
 def train(

@@ -149,8 +149,7 @@ def _save(model: Any, options: argparse.Namespace, schema: Schema | None) -> Non
     try:
         files.save(model, options.out, schema)
     except OSError as error:
-        charged = "" if options.ledger is None else " The ledger has been charged for it."
-        raise ValueError(f"{options.out}: {error.strerror or error}. The model is lost.{charged}") from None
+        raise ValueError(f"{options.out}: {error.strerror or error}. The model is lost.") from None
 
 
 def _declared(options: argparse.Namespace) -> tuple[Schema | None, Target]:

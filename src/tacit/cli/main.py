@@ -10,7 +10,8 @@ import os
 import pkgutil
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tacit._version import __version__
@@ -54,27 +55,36 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code: 0, 1 when a guarantee does not hold, 2 for an error."""
-    options = _parser().parse_args(argv)
-    from tacit.training import RefutedWarning  # not at the top: --version and --help need none of what it brings
+    charged: list[Any] = []
+    try:
+        options = _parser().parse_args(argv)  # which imports the command's module, and takes a while
+        with _heard(charged):
+            code: int = options.run(options)
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; say no more
+        return 2
+    except OSError as error:
+        sentence, code = f"{error.filename or 'file'}: {error.strerror or error}.", 2
+    except (ValueError, ArithmeticError, ImportError, RecursionError, MemoryError) as error:
+        sentence, code = str(error) or type(error).__name__, 2
+    except KeyboardInterrupt:
+        sentence, code = "interrupted.", 130
+    spent = " The ledger has been charged." if charged else ""
+    print(f"tacit: {sentence}{spent}", file=sys.stderr)
+    return code
 
-    with warnings.catch_warnings():
+
+@contextmanager
+def _heard(charged: list[Any]) -> Iterator[None]:
+    """Warnings on stderr, and what ledgers are charged for in the list."""
+    from tacit.ledger.listening import charges  # not at the top: --version and --help need none of what it brings
+    from tacit.training import RefutedWarning
+
+    with warnings.catch_warnings(), charges(charged):
         warnings.simplefilter("always", RefutedWarning)
         warnings.showwarning = lambda message, *rest: print(f"WARNING: {message}", file=sys.stderr)
-        try:
-            code: int = options.run(options)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; say no more
-            return 2
-        except OSError as error:
-            print(f"tacit: {error.filename or 'file'}: {error.strerror or error}.", file=sys.stderr)
-            return 2
-        except (ValueError, ArithmeticError, ImportError, RecursionError, MemoryError) as error:
-            print(f"tacit: {error or type(error).__name__}", file=sys.stderr)
-            return 2
-        except KeyboardInterrupt:
-            print("tacit: interrupted.", file=sys.stderr)
-            return 130
-    return code
+        yield
 
 
 class _Command(argparse.ArgumentParser):

@@ -1,6 +1,7 @@
-"""Releases that are parts of a larger one: while somebody listens, they are told, and no ledger is charged.
+"""Who is told of releases: in the place of a ledger, or after one was charged.
 
-Whoever listens has charged the whole before, or stops the release. So only what states such a whole may listen.
+Releases that are parts of a larger one are told to whoever listens, and no ledger is charged. Whoever listens has
+charged the whole before, or stops the release. So only what states such a whole may listen.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tacit.privacy.guarantee import Guarantee
 
 Listener = Callable[[Guarantee], None]
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_CHARGED: ContextVar[list[Guarantee] | None] = ContextVar("charged", default=None)
 
 
 @contextmanager
@@ -31,3 +33,20 @@ def heard_by(listener: Listener) -> Iterator[None]:
 def listener() -> Listener | None:
     """Who is told of releases in the place of a ledger, or nobody."""
     return _LISTENER.get()
+
+
+@contextmanager
+def charges(charged: list[Guarantee]) -> Iterator[None]:
+    """Add to the list what ledgers are charged for inside: whoever fails later can say so."""
+    before = _CHARGED.set(charged)
+    try:
+        yield
+    finally:
+        _CHARGED.reset(before)
+
+
+def note_charge(guarantee: Guarantee) -> None:
+    """A ledger was charged for this."""
+    charged = _CHARGED.get()
+    if charged is not None:
+        charged.append(guarantee)

@@ -130,7 +130,8 @@ def _transaction(base: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        base.execute("ROLLBACK")
+        if base.in_transaction:  # a disk that fails has ended it already
+            base.execute("ROLLBACK")
         raise
     base.execute("COMMIT")
 
@@ -144,4 +145,6 @@ def _sentence(error: sqlite3.Error) -> str:
         return "this ledger cannot be opened. Nothing was spent."
     if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
         return "there is no room on the disk. Nothing was spent."
+    if isinstance(error, sqlite3.OperationalError) and "disk I/O" in str(error):
+        return "there is no room on the disk, or it fails. Nothing was released; the ledger says what was spent."
     return "this file is not a Tacit ledger, or it is damaged. Nothing was spent, and nothing written to it."

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -30,6 +30,8 @@ from tacit.streams.watching import watch_pass
 
 FAN = 16
 """So many sums are merged into one at a time."""
+WAIT = 30.0
+"""Seconds in which a cluster without workers must get one."""
 _RUNS = itertools.count()
 _ENGINES = "Expected engine to be 'dask', the address of a scheduler ('tcp://host:8786'), or a dask.distributed client."
 
@@ -67,8 +69,7 @@ class Cluster:
     ) -> Iterator[tuple[list[Any], Any]]:
         """A future for every piece, and that of their sum. However the block ends, nothing of them stays there."""
         name = f"{self.client.id}-{next(_RUNS)}"  # no two passes share a key, so none is given another's results
-        threads = sum(self.client.nthreads().values())
-        graph, leaves = _leaves(name, task, pieces, taken, threads)
+        graph, leaves = _leaves(name, task, pieces, taken, self._threads())
         roots = _tree(name, graph, leaves) if merging else []
         futures = self.client.get(graph, [*leaves, *roots], sync=False)
         try:
@@ -81,6 +82,15 @@ class Cluster:
                 future.release()
         for piece in pieces:
             check_unchanged(piece)  # workers compare sizes of files; here, where they were opened, more is known
+
+    def _threads(self) -> int:
+        """How many pieces are worked on at once. Workers that died may be on their way back, for a while."""
+        if not self.client.nthreads():
+            with suppress(TimeoutError):
+                self.client.wait_for_workers(1, timeout=WAIT)
+        threads = sum(self.client.nthreads().values())
+        check(threads, f"The cluster had no workers for {WAIT:g} seconds. Start some, and fit again.")
+        return int(threads)
 
     def _done(self, futures: Sequence[Any], pieces: Sequence[Piece], fetched: bool) -> Iterator[Any]:
         """Each piece when it is done, with what was found where that is to be fetched; then it is held no longer."""

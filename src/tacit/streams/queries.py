@@ -79,7 +79,9 @@ def relation_source(relation: Any) -> Source:
     """A source from a DuckDB relation: worked out once, onto disk."""
     key = "the DuckDB relation"
     need_pyarrow(key)
-    names_of(relation.columns)  # before Arrow, in which DuckDB gives them other names where two are the same
+    with query_faults(key):
+        columns = relation.columns
+    names_of(columns)  # before Arrow, in which DuckDB gives them other names where two are the same
     with query_faults(key):
         reader = relation.to_arrow_reader(BATCH)
     return _spooled(key, reader.schema, reader)
@@ -114,5 +116,5 @@ def _spooled(key: str, schema: Any, batches: Iterable[Any]) -> Source:
         if error.errno is None:
             raise
         raise type(error)(error.errno, os.strerror(error.errno), spool.name) from error
-    pieces, _ = arrow_pieces(spool.path, key, spool)
-    return Source(tuple(pieces), names)
+    pieces, types = arrow_pieces(spool.path, key, spool)
+    return Source(tuple(pieces), names, types=types)

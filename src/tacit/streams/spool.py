@@ -13,7 +13,7 @@ class Spool:
     """A temporary file that only its owner can read, at ``path``; ``name`` is what sentences call it.
 
     On Linux it has no name in any folder: however this process ends, by SIGKILL too, nothing stays, and no other
-    process can remove it; processes of the same user on this machine read it by ``path`` meanwhile. Elsewhere it has a
+    process can remove it; those of the same user on this machine read it by ``path`` meanwhile. Elsewhere it has a
     name, goes with the process that made it, and stays where that is killed.
     """
 
