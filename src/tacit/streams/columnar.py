@@ -70,12 +70,19 @@ class ArrowPiece:
     sent: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Whoever opened it looks after the file.
-        return ArrowPiece, (self.path, self.key, self.rows, self.state, None, self.sent or self.owner is not None)
+        if not (self.sent or self.owner is not None):
+            return ArrowPiece, (self.path, self.key, self.rows, self.state)
+        return _sent, (
+            self.path,
+            self.key,
+            self.rows,
+            self.state.size,
+            self.state.own,
+        )  # the maker looks after the file
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Its rows in order, at most BATCH at a time."""
-        check(not self.sent or self.path.exists(), _ELSEWHERE.format(key=self.key))
+        check(not self.sent or self.state.holds(), _ELSEWHERE.format(key=self.key))
         return counted(self.key, self.rows, self.state.during(self._read(columns)))
 
     def _read(self, columns: Sequence[str] | None) -> Iterator[Table]:
@@ -118,6 +125,11 @@ def arrow_pieces(path: Path, key: str, owner: Any = None) -> tuple[list[ArrowPie
         # No more than one column is read to count rows, and none is decompressed where there is no need to.
         rows = sum(batch.num_rows for batch in _arrow_batches(path, schema.names[:1]))
     return [ArrowPiece(path, key, rows, state, owner)], types
+
+
+def _sent(path: Path, key: str, rows: int, size: int, own: tuple[int, int, int] | None) -> ArrowPiece:
+    """A piece of a temporary file in another process: that very file, or none. Who made the file looks after it."""
+    return ArrowPiece(path, key, rows, FileState(path, key, size, own), sent=True)
 
 
 def need_pyarrow(kind: str) -> None:

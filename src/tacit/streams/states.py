@@ -39,6 +39,14 @@ class FileState:
     def __reduce__(self) -> tuple[Any, ...]:
         return FileState, (self.path, self.key, self.size)
 
+    def holds(self) -> bool:
+        """Whether the file is there, and still that one."""
+        try:
+            size, own = _looked_up(self.path, self.key)
+        except OSError:
+            return False
+        return size == self.size and self.own in (None, own)
+
     def check(self) -> None:
         """Refuse a file that is another one by now, or was written to."""
         size, own = _looked_up(self.path, self.key)
