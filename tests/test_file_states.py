@@ -10,6 +10,7 @@ from tacit import LogisticRegression
 from tacit.linear import streamed
 from tacit.linear.cluster import Cluster
 from tacit.streams import open_source
+from tacit.streams.named import Span
 from tacit.streams.reader import Joined
 from tacit.streams.scanned import scan
 from tacit.streams.watching import watched
@@ -140,7 +141,7 @@ def test_the_driver_compares_all_after_a_pass_on_a_cluster(tmp_path, joined):
     path = tmp_path / "t.parquet"
     WRITERS["t.parquet"](people(200), path)
     pieces = open_source(path).pieces
-    given = [Joined(pieces)] if joined else pieces
+    given = [Joined(pieces, Span(100, "numbers", 0, 99))] if joined else pieces
     with Cluster(Client(lambda: None))._submitted(len, given, [None], merging=True):
         pass
     cluster = Cluster(Client(lambda: replaced(path, people(201))))

@@ -180,4 +180,4 @@ def engine_of(engine: Any, pieces: Sequence[Piece] = ()) -> Engine:
     """Who reads and adds up: as was asked for; Dask's partitions where the current client has them; or this process."""
     if engine is None and any(partitions(piece) for piece in pieces):
         engine = current_client()
-    return Here() if engine is None else cluster_of(engine)
+    return Here() if engine is None else engine if isinstance(engine, Here) else cluster_of(engine)
