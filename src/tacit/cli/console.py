@@ -88,9 +88,10 @@ class Passes:
     def __call__(self, number: int, done: int, rows: int) -> None:
         """The number of the pass, the rows that are done, and all rows."""
         now = time.monotonic()
-        if number != self._number:
+        begins = number != self._number
+        if begins:
             self._number, self._began = number, now
-        if now - self._told >= self._every:
+        if now - self._told >= self._every or (begins and self._every <= SHORT):  # a bar never stays at an old pass
             self._told = now
             self._say(_sentence(number, done, rows, now - self._began), done / rows if rows else None)
 
