@@ -127,7 +127,7 @@ def arrow_pieces(path: Path, key: str, owner: Any = None) -> tuple[list[ArrowPie
     return [ArrowPiece(path, key, rows, state, owner)], types
 
 
-def _sent(path: Path, key: str, rows: int, size: int, own: tuple[int, int, int] | None) -> ArrowPiece:
+def _sent(path: Path, key: str, rows: int, size: int, own: tuple[int, int, int, int] | None) -> ArrowPiece:
     """A piece of a temporary file in another process: that very file, or none. Who made the file looks after it."""
     return ArrowPiece(path, key, rows, FileState(path, key, size, own), sent=True)
 

@@ -20,15 +20,15 @@ from tacit.data.tables import Table
 class FileState:
     """What the operating system said of a file when it was opened: its size, when it was written, and which it is.
 
-    ``own`` holds for this machine alone, (st_mtime_ns, st_dev, st_ino): another may have the file under another number,
-    or a copy of it. There the size is compared, and where the file was opened all of it
+    ``own`` holds for this machine alone, (st_mtime_ns, st_ctime_ns, st_dev, st_ino): another may have the file under
+    another number, or a copy of it. There the size is compared, and where the file was opened all of it
     (:meth:`tacit.linear.cluster.Cluster.run`).
     """
 
     path: Path
     key: str
     size: int
-    own: tuple[int, int, int] | None = None
+    own: tuple[int, int, int, int] | None = None
 
     @classmethod
     def of(cls, path: Path, key: str) -> FileState:
@@ -68,11 +68,11 @@ def check_unchanged(piece: Any) -> None:
             state.check()
 
 
-def _looked_up(path: Path, key: str) -> tuple[int, tuple[int, int, int]]:
+def _looked_up(path: Path, key: str) -> tuple[int, tuple[int, int, int, int]]:
     try:
         found = path.stat()
     except OSError as error:
         number, refused = error.errno, type(error)
     else:
-        return found.st_size, (found.st_mtime_ns, found.st_dev, found.st_ino)
+        return found.st_size, (found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino)
     raise refused(number, os.strerror(number or 0), key)
