@@ -81,7 +81,11 @@ def fire(address, folder, *, processes, spends, epsilon, pause=0.3, seed=0):
     running = {place: start(place) for place in range(processes)}
     while running:
         time.sleep(dice.expovariate(1 / pause))
-        place = dice.choice(sorted(running))
+        # Only those that have begun: a process that is still importing has nothing to lose, and would never begin.
+        begun_ones = [one for one in sorted(running) if Path(folder, f"{one}.{lives[one] - 1}.released").exists()]
+        if not begun_ones:
+            continue
+        place = dice.choice(begun_ones)
         running[place].kill()
         running[place].join()
         kills += running[place].exitcode == -9

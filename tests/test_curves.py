@@ -382,7 +382,9 @@ def test_a_protocol_takes_curves_and_pairs(folder, capsys):
     record = {"age": 40, "hours": "?", "gain": 5000, "sex": "f"}
     rows, _ = protocol.rows(record, "yes")
     alone = protocol.schema.encode({name: [cell] for name, cell in record.items()}, protocol.numbers.clip)
-    np.testing.assert_allclose(rows[:, : protocol.columns], alone, rtol=0, atol=2.0**-21)  # on a grid, and sqrt(d)/2 steps within the clip
+    np.testing.assert_allclose(
+        rows[:, : protocol.columns], alone, rtol=0, atol=2.0**-21
+    )  # on a grid, and sqrt(d)/2 steps within the clip
     assert main(["contribute", "data.csv", "--protocol", "p.json", "--out", "s.parquet"]) == 0, capsys.readouterr().err
     (folder / "bad.csv").write_text("age,hours,gain,sex,rich\n4o,1,1,f,no\n40,1,1,f,no\n")
     assert main(["contribute", "bad.csv", "--protocol", "p.json", "--out", "bad.parquet"]) == 2

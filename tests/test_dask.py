@@ -52,7 +52,7 @@ def cluster():
     }
     with dask.config.set(settings):
         # Workers start as copies of a process that has imported all they need.
-        needed = ["distributed", "pandas", "pyarrow.parquet", "tacit.linear.cluster", "tacit.linear.losses"]
+        needed = ["distributed", "pandas", "pyarrow.parquet", "tacit.linear.cluster", "tacit.training"]
         distributed.utils.get_mp_context().set_forkserver_preload(needed)
         own = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
         with own, distributed.Client(own) as client:
