@@ -13,6 +13,7 @@ from tacit.streams import Source, open_source
 from tacit.streams.frames import FramePiece
 from tacit.streams.reader import NumberRows, Reader
 from tacit.streams.scanned import array_source
+from tacit.streams.states import FileState
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -150,8 +151,12 @@ CHANGES = {
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("change", CHANGES)
-def test_people_are_counted_again_in_every_pass(change, threads, tmp_path):
-    """As many rows, of other people: noise and divisors are for those that were counted."""
+def test_people_are_counted_again_in_every_pass(change, threads, tmp_path, monkeypatch):
+    """As many rows, of other people: noise and divisors are for those that were counted.
+
+    That a file was written to is seen before; here it is not, as where a partition is worked out anew.
+    """
+    monkeypatch.setattr(FileState, "check", lambda self: None)
 
     def write(files):
         for place, names in enumerate(files):

@@ -202,4 +202,4 @@ def test_the_command_line_verifies_networks(path, tmp_path, capsys):
     assert "nothing to verify" in err
     (tmp_path / "t.csv").write_text("a\n1\n")
     assert main(["predict", str(path), str(tmp_path / "t.csv")]) == 2
-    assert "tacit.load" in capsys.readouterr().err
+    assert "predict from rows in memory" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from tacit.streams.reader import NumberRows, SchemaRows
 
 _UNNAMED = (
     "This model names no columns, so a table cannot be matched to it. Give the schema that it was trained with, or "
-    "predict from rows in memory."
+    "predict from rows in memory, in Python: tacit.load(path).predict(rows)."
 )
 
 
