@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.checks import refuse
 from tacit.linear import parts
 from tacit.linear.arithmetic import ALL_DIGITS, certain_pieces, largest_slope, noisy_pieces, slope_pieces
 from tacit.linear.parts import Admit
@@ -109,7 +110,9 @@ class Problem:
         self, weights: Array, clip: float, anchor: Pieces | None = None, admit: Admit | None = None, person: float = 1.0
     ) -> Array:
         facts = self.facts
-        largest = self._steepest(weights, clip, 1 if anchor is None else 2)
+        largest = largest_slope(facts, clip, 1 if anchor is None else 2)
+        if not math.isfinite(largest):
+            refuse(f"The slopes of {self.loss.name} have no bound here, so no grid. Bound the targets.")
         part = parts.Gradient(
             self.loss, Pieces.of(weights, 1), largest, noisy_pieces(facts), clip, anchor, admit, person
         )
