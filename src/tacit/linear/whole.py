@@ -12,7 +12,7 @@ or without fused multiplications, if all terms are whole multiples of one step a
 
 What a block gives is exact, and is added to what others gave without rounding (:class:`Whole`). So a sum over records
 has the same bits for any size and order of blocks, on any number of machines. What is left of rounding is that of one
-record's own part, whatever the number of records.
+record's own part, and that of writing the sum as doubles.
 """
 
 from __future__ import annotations
