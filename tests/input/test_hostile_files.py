@@ -1,5 +1,6 @@
 """Files of submissions come from strangers: what they say of their own size is checked before it is unpacked."""
 
+import functools
 import tracemalloc
 
 import numpy as np
@@ -13,6 +14,7 @@ pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 
+@functools.cache
 def protocol_for(columns=2):
     target = Target("y", lower=-1, upper=1)
     return Protocol.create(epsilon=2.0, delta=1e-3, cohort=400, columns=columns, target=target, intercept=False)

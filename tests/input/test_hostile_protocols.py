@@ -1,5 +1,6 @@
 """A protocol is read by people who do not trust its author: no public number in it may make their noise invisible."""
 
+import functools
 import json
 
 import numpy as np
@@ -17,6 +18,7 @@ WIDE = [(1e308, 1.7e308), (-1.7e308, 1.7e308), (0, 10**400), (-(10**400), 0)]
 NARROW = [(0, 5e-324), (1e16, 1e16 + 2), (-1e16 - 2, -1e16), (1.0, 1.0 + 1e-10), (0, 1e-200)]
 
 
+@functools.cache
 def made(target=None, **more):
     aim = Target("y", lower=-1, upper=1) if target is None else target
     return Protocol.create(**{"epsilon": 2.0, "delta": 1e-3, "cohort": 400, "columns": 3, "target": aim, **more})

@@ -53,8 +53,9 @@ def worst_conditional(event, epsilon):
 
 
 @pytest.mark.parametrize("surrogate", ["squared", "paper", "least-squares"])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.01), (1.0, 0.01), (1.0, 1e-5), (4.0, 1e-3)])
-@pytest.mark.parametrize("radius", [0.1, 2.0])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "radius"), [(0.1, 0.01, 0.1), (1.0, 1e-5, 0.1), (4.0, 1e-3, 0.1), (1.0, 0.01, 2.0)]
+)
 def test_exact_conditional_delta_never_exceeds_the_price(surrogate, epsilon, delta, radius):
     setting = Setting(
         features=1,

@@ -68,7 +68,7 @@ def test_the_gap_bounds_the_distance_to_the_minimiser(radius, rng):
     for weights, gap in (quadratic.fast(), quadratic.slow(40)):
         assert gap <= numbers.tolerance(300)
         assert mpmath.norm(mpmath.matrix(weights.tolist()) - best) <= gap / strong
-    first = minimise(*quadratic._floats, radius)
+    first = minimise(*quadratic.floats, radius)
     for size in (1e-12, 1e-6, 1e-2):
         near = first.weights + size * rng.normal(size=4)
         gap = quadratic.gap(near, first.multiplier)

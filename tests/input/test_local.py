@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import mpmath
 import numpy as np
 import pytest
-from scipy.stats import beta, binom, norm
+from scipy.stats import beta, binom, chi2, norm
 
 from tacit import LinearSVC, LogisticRegression, PrivacyError
+from tacit.checks import RefutedWarning
 from tacit.linear.losses import Logistic
 from tacit.linear.problem import Problem, Records
 from tacit.linear.records import block_rows
@@ -19,7 +20,6 @@ from tacit.privacy.events import Gaussian, Response, Sensitivity, Shuffled
 from tacit.privacy.noise import SeededSource, choose
 from tacit.privacy.shuffle import shuffled_approximate_delta, shuffled_delta, shuffled_epsilon_closed_form
 from tacit.published import PublishedInput
-from tacit.training import RefutedWarning
 from tacit.types import Budget
 
 
@@ -213,7 +213,8 @@ def test_published_input_needs_its_constant_and_warns():
             1.0, delta=1e-4, method=PublishedInput("dbdp-erm", constant=1.0, batch=0.2), calibration="paper"
         ).fit(X, y)
     assert other.guarantee_.status == "refuted"
-    assert other.perturbed_data_[0].shape == X.shape
+    with pytest.raises(PrivacyError, match="raw records"):
+        other.perturbed_data_.release()
 
 
 def test_published_noise_is_as_printed():
@@ -227,6 +228,25 @@ def test_published_noise_is_as_printed():
     assert loose.scale**2 == pytest.approx(3 * 10 * log / (1000 * 999 * 0.25))
     batch = PublishedInput("dbdp-erm", constant=2.0, steps=10, batch=0.1).calibrate(budget, facts, None, "paper")
     assert batch.scale == pytest.approx(2 * 0.1 * math.sqrt(10 * log) / 0.5)
+
+
+def test_the_start_is_as_printed():
+    """DBDP-ERM draws its first weights (line 2); with a step size near 0 they are what comes out."""
+    problem = Problem(_records(*blobs(20)), Logistic())
+    runs = {}
+    for paper, start in (("dbdp-erm", None), ("dbdp-erm", 3.0), ("dbdp-erm", 0.0), ("input-kang-2020", None)):
+        mechanism = PublishedInput(paper, constant=1e-9, steps=1, rate=1e-12, start=start)
+        plan = mechanism.calibrate(Budget(1.0, 1e-4), problem.facts, 0.1, "paper")
+        runs[paper, start] = np.stack([plan.run(problem, SeededSource(k)).weights.ravel() for k in range(400)])
+    for start, size in ((None, 1.0), (3.0, 3.0)):
+        squares = (runs["dbdp-erm", start] ** 2).sum(axis=1)
+        m = runs["dbdp-erm", start].shape[1]  # the sum is size^2/m times a chi-squared of 400 m degrees
+        low, high = chi2.ppf([5e-8, 1 - 5e-8], 400 * m)
+        assert low < squares.sum() * m / size**2 < high
+    assert np.abs(runs["dbdp-erm", 0.0]).max() < 1e-6
+    assert np.abs(runs["input-kang-2020", None]).max() < 1e-6
+    with pytest.raises(ValueError, match="start"):
+        PublishedInput(constant=1.0, start=-1.0).calibrate(Budget(1.0, 1e-4), problem.facts, 0.1, "paper")
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -1,5 +1,6 @@
 """Contributors, database, model user: the same result as in one process, and nothing lost, doubled or let in."""
 
+import functools
 import json
 import math
 import multiprocessing
@@ -21,6 +22,7 @@ NUMBER = Target("y", lower=-1, upper=1)
 LABEL = Target("y", classes=(0, 1))
 
 
+@functools.cache
 def protocol_for(target=NUMBER, cohort=400, **more):
     return Protocol.create(epsilon=2.0, delta=1e-3, cohort=cohort, columns=3, target=target, **more)
 
@@ -57,7 +59,7 @@ def test_protocol_round_trip_and_fingerprint():
             Protocol.from_json(text)
 
 
-@pytest.mark.filterwarnings("ignore::tacit.training.RefutedWarning")  # the paper's claim is neither
+@pytest.mark.filterwarnings("ignore::tacit.checks.RefutedWarning")  # the paper's claim is neither
 def test_a_protocol_says_what_it_will_guarantee():
     protocol = protocol_for(record_epsilon=20.0)
     assert protocol.guarantee().verify() <= 2.0
@@ -68,7 +70,7 @@ def test_a_protocol_says_what_it_will_guarantee():
     assert published.record_guarantee().status == "proven"
 
 
-@pytest.mark.filterwarnings("ignore::tacit.training.RefutedWarning")  # the paper's claim is neither
+@pytest.mark.filterwarnings("ignore::tacit.checks.RefutedWarning")  # the paper's claim is neither
 @pytest.mark.parametrize("kind", ["regression", "classification"])
 @pytest.mark.parametrize("calibration", ["proven", "paper"])
 def test_three_parties_give_what_one_process_gives(people, kind, calibration):
@@ -193,7 +195,7 @@ def test_too_few_contributors_are_topped_up_or_refused(people):
     protocol = protocol_for(cohort=5000)
     base = Database(protocol)
     base.add(protocol.perturb_table(X, y))
-    with pytest.raises(PrivacyError, match=r"400 contributors .* 5,000"):
+    with pytest.raises(PrivacyError, match=r"400 contributors, .* 5,000"):
         base.train(short="refuse")
     model = base.train()
     assert model.guarantee_.verify() <= 2.0 * (1 + 1e-9)
@@ -243,7 +245,7 @@ def _add_all(text, path, stop=None):
     with Database(protocol, path) as base:
         for number, start in enumerate(range(0, 400, 5)):
             if number == stop:
-                base._mark = lambda seeded: os.kill(os.getpid(), signal.SIGKILL)
+                base._shelf.write = lambda sums: os.kill(os.getpid(), signal.SIGKILL)
             base.add(table.take(slice(start, start + 5)))
 
 

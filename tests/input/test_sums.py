@@ -89,10 +89,10 @@ def test_a_file_of_lists_goes_on(tmp_path, rng):
         base.add(table.take(slice(0, 20)))
         before = base.sums
         lists = json.dumps(before.to_lists())
-        base._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (lists,))
+        base._shelf._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (lists,))
     with Database(protocol, path) as base:
         assert base.sums.to_bytes() == before.to_bytes()
         assert len(base) == 20
         base.add(table.take(slice(20, 30)))
         assert base.sums.to_bytes() == Sums.of(table.q, table.p).to_bytes()
-        assert isinstance(base._fact("sums"), bytes)
+        assert isinstance(base._shelf._fact("sums"), bytes)

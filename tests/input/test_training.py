@@ -1,5 +1,6 @@
 """A collection gives one model: what two would show, and every way to a second one refused or said."""
 
+import functools
 import json
 import math
 from dataclasses import replace
@@ -16,6 +17,7 @@ from tacit.schema import Target
 NUMBER = Target("y", lower=-1, upper=1)
 
 
+@functools.cache
 def protocol_for(cohort=400, target=NUMBER, **more):
     return Protocol.create(epsilon=2.0, delta=1e-3, cohort=cohort, columns=3, target=target, **more)
 
@@ -229,7 +231,7 @@ def test_a_refused_merge_marks_nothing(people, tmp_path):
     assert not two.trained
 
 
-@pytest.mark.filterwarnings("ignore::tacit.training.RefutedWarning")  # the paper's claim is only a claim
+@pytest.mark.filterwarnings("ignore::tacit.checks.RefutedWarning")  # the paper's claim is only a claim
 @pytest.mark.parametrize("calibration", ["proven", "paper"])
 def test_spent_refuses_two_models_of_one_protocol(people, calibration):
     protocol, other = (protocol_for(calibration=calibration, purpose=word) for word in ("one", "two"))

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.checks import PrivacyError, at_most, check, check_count, check_positive, refuse
 from tacit.data.canonical import check_labels, column, dense
 from tacit.data.rows import Design, rounded_intercept
@@ -29,32 +30,33 @@ from tacit.mechanisms.surrogates import Surrogate
 from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.noise import Source, SystemSource
 from tacit.privacy.theorems import OWNER
-from tacit.protocol import trust
+from tacit.protocol import strength, trust
 from tacit.protocol.submission import Submission, Submissions
 from tacit.reading import parse, read_bytes
 from tacit.schema import Schema, Target
 from tacit.training import Prepared, calibrate, clipped_rows, state
-from tacit.types import Array, Budget, Calibration, Facts, Loss
+from tacit.types import RADII, Array, Budget, Calibration, Facts, Loss
 
 FORMAT = "tacit-protocol"
 VERSION = 4
 GRID = {"row_bits": ROW_BITS, "cross_bits": CROSS_BITS}
 LARGEST_FILE = 16 * 2**20
 """Bytes that a protocol file may have."""
-LITTLE = 10.0
-"""Above this epsilon a submission as good as tells the record."""
+LITTLE = strength.LITTLE
+"""Above this epsilon a submission as good as tells the record; :attr:`Protocol.protects_little` asks for more."""
 _AGAIN = (
     "not the only model of its collection: the contributors' noise is, or may be, in another one too, so the model's "
     "own guarantee does not hold for either; what holds is the guarantee of one record"
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Protocol:
     """A public agreement on what is collected, with which noise, for which guarantee. Make one with :meth:`create`.
 
     ``schema`` turns raw records into rows; without one a record is a vector of ``columns`` numbers. ``target`` declares
-    the classes or the bounds of what is predicted.
+    the classes or the bounds of what is predicted. Two are equal if their fingerprints are: Python's 1, 1.0 and True
+    are one number, and in a protocol three.
     """
 
     target: Target
@@ -66,8 +68,10 @@ class Protocol:
     schema: Schema | None = None
     calibration: Calibration = "proven"
     purpose: str = ""
+    withdrawal: bool = False
 
     def __post_init__(self) -> None:
+        check(type(self.withdrawal) is bool, "Expected withdrawal to be true or false.")
         expected = self.columns + (1 if self.numbers.intercept else 0)
         check(self.numbers.features == expected, "Expected as many features as columns, and one for the intercept.")
         price = self.guarantee(self.numbers.cohort)
@@ -75,6 +79,7 @@ class Protocol:
             price.verify()
 
     @classmethod
+    @checked
     def create(
         cls,
         *,
@@ -93,6 +98,7 @@ class Protocol:
         honest: float | None = None,
         calibration: Calibration = "proven",
         purpose: str = "",
+        withdrawal: bool = False,
     ) -> Protocol:
         """Calibrate a protocol for at least ``cohort`` contributors.
 
@@ -100,7 +106,8 @@ class Protocol:
         needs. ``radius`` bounds the weights; ``regularization`` is lambda of the mean objective, None chooses it.
         ``honest``: the fraction of contributors, however many there are, who add their noise and keep it to themselves;
         the model's guarantee counts on their noise alone. None is 0.9; 1.0 counts on everyone and has to be asked for
-        (a published calibration knows nothing else).
+        (a published calibration knows nothing else). ``withdrawal``: whether contributors may take their submission
+        back before a model is trained.
         """
         aim = target if target is not None else None if schema is None else schema.target
         if aim is None:
@@ -108,6 +115,7 @@ class Protocol:
         check((schema is None) != (columns is None), "Give a schema, or the number of columns.")
         width = schema.width if schema is not None else check_count("columns", columns or 0)
         cohort, clip = check_count("cohort", cohort), check_positive("clip", clip)
+        check(RADII[0] <= clip <= RADII[1], f"Expected clip={clip:g} to be between {RADII[0]:g} and {RADII[1]:g}.")
         epsilon, delta = float(epsilon), float(delta)
         regularization = None if regularization is None else float(regularization)
         constant = rounded_intercept(clip, INTERCEPT * clip) if intercept else 0.0
@@ -124,7 +132,7 @@ class Protocol:
             refuse("A protocol needs noise.")
         return cls(
             target=aim, columns=width, epsilon=epsilon, delta=delta, surrogate=plan.setting.surrogate.name,
-            numbers=plan.numbers, schema=schema, calibration=calibration, purpose=purpose,
+            numbers=plan.numbers, schema=schema, calibration=calibration, purpose=purpose, withdrawal=withdrawal,
         )  # fmt: skip
 
     @property
@@ -136,6 +144,12 @@ class Protocol:
     def fingerprint(self) -> str:
         """A checksum of everything in the protocol, order of the columns and grid included; submissions carry it."""
         return checksum(self._content())[:32]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Protocol) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def _facts(self, count: int) -> Facts:
         return _facts(self.columns, count, self.numbers.clip, self.numbers.intercept, self.target)
@@ -157,7 +171,7 @@ class Protocol:
         """
         words = () if self.target.classes else (f"targets clipped to [{self.target.lower:g}, {self.target.upper:g}]",)
         words = (clipped_rows(self._facts(count)), *((_AGAIN,) if again else ()), *words)
-        trusted = trust.words(self.numbers.honest, self.numbers.sure(count), count)
+        trusted = trust.words(self.numbers.honest, self.numbers.sure(count), count, self.withdrawal)
         stated = state(
             self.plan(count), count, self.budget, method="input", seeded=seeded, calibration=self.calibration,
             assumptions=(*words, *trusted), record_assumptions=(*words, OWNER), collection=self.fingerprint,
@@ -237,15 +251,30 @@ class Protocol:
             f"Your record, as it leaves your device:\n{record}" + (f"\n\n{caution}" if caution else "")
         )
 
+    @cached_property
+    def best_guess(self) -> float:
+        """How often, at most, whoever sees a submission tells rightly which of two equally likely records it is of."""
+        return strength.best_guess(self.numbers.record_events)
+
+    @cached_property
+    def protects_little(self) -> bool:
+        """Whether a submission as good as tells its record: by its epsilon, or by the best guess, whatever delta is."""
+        return strength.little(self.record_guarantee().epsilon, self.best_guess)
+
+    @property
+    def loose(self) -> bool:
+        """Whether delta is above one in the cohort: a guarantee that may fail for one person of a crowd is none."""
+        return self.delta * self.numbers.cohort > 1
+
     def caution(self) -> str:
         """One sentence where the record's guarantee is next to none; empty where it is not."""
-        epsilon = self.record_guarantee().epsilon
-        if epsilon <= LITTLE:
+        if not self.protects_little:
             return ""
         return (
-            f"WARNING: against whoever sees a submission, epsilon = {at_most(epsilon, 6)} is practically NO PROTECTION "
-            "of the record. A protocol with more noise asks for it by record_epsilon= in Python, --record-epsilon on "
-            f"the command line ({LITTLE:g} or less)."
+            f"WARNING: against anyone who sees a submission, epsilon = {at_most(self.record_guarantee().epsilon, 6)} "
+            f"at delta = {self.delta:g} is practically NO PROTECTION of the record: the best guess between two records "
+            f"is right up to {at_most(100 * self.best_guess, 4)} times in 100. To ask for more noise, set "
+            f"record_epsilon= in Python, --record-epsilon on the command line ({LITTLE:g} or less, at a small delta)."
         )
 
     def _content(self) -> dict[str, Any]:
@@ -256,6 +285,7 @@ class Protocol:
             "surrogate": self.surrogate, "columns": self.columns,
             "schema": None if self.schema is None else self.schema.to_dict(),
             "target": target, "numbers": dataclasses.asdict(self.numbers),
+            **({"withdrawal": True} if self.withdrawal else {}),
         }  # fmt: skip
         return {name: _plain(entry) for name, entry in content.items()}
 
@@ -275,7 +305,7 @@ class Protocol:
         if data.get("version") != VERSION or data.get("grid") != GRID:
             refuse(
                 "This protocol was written by another version of Tacit, or it is incomplete: its guarantee would not "
-                "say who is trusted. Make it anew, and collect anew."
+                "say who is trusted. Create it again, and collect again."
             )
         if checksum({k: v for k, v in data.items() if k != "fingerprint"})[:32] != data.get("fingerprint"):
             refuse("This protocol was changed after it was written: its fingerprint does not match.")
@@ -285,6 +315,7 @@ class Protocol:
                 target["classes"] = tuple(target["classes"])
             schema = None if data["schema"] is None else Schema.from_dict(data["schema"])
             fields = {k: data[k] for k in ("columns", "epsilon", "delta", "surrogate", "calibration", "purpose")}
+            fields["withdrawal"] = data.get("withdrawal", False)
             return cls(target=Target(**target), numbers=InputNumbers(**data["numbers"]), schema=schema, **fields)
         except (KeyError, TypeError) as error:
             raise ValueError("This protocol is incomplete or malformed.") from error

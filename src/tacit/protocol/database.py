@@ -1,4 +1,4 @@
-"""The database: sums of submissions, in one SQLite file (or in memory), one transaction a block.
+"""The database: sums of submissions on a shelf (a SQLite file, or memory, or a service's), one transaction a block.
 
 It keeps d^2 numbers and which submissions it has had, as one hash of the content of each; never the submissions. A
 stop at any point leaves either all of a block or nothing of it. Several processes may add to one file. It also keeps
@@ -7,39 +7,36 @@ what was trained: a collection gives one model (:mod:`tacit.protocol.trainings`)
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.checks import check, refuse
+from tacit.arguments import checked
+from tacit.checks import check, counted, refuse, shown
 from tacit.ledger import Ledger
 from tacit.mechanisms.moments import Sums
 from tacit.privacy.noise import Source, SystemSource
 from tacit.protocol import trainings as training
 from tacit.protocol.agreement import Protocol
-from tacit.protocol.blocks import gathered, whole, within
+from tacit.protocol.blocks import DAMAGED, FOREIGN, LONG, SHAPE, gathered, judged
+from tacit.protocol.file_shelf import FileShelf
+from tacit.protocol.shelf import Shelf
 from tacit.protocol.submission import ROWS, Submission, Submissions, read
 from tacit.training import Prepared, charge
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS taken (content BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS refused (reason TEXT PRIMARY KEY, count INTEGER NOT NULL);
-"""
-_ASKED = 500
-"""Hashes in one question to the file: SQLite takes 999 values at least."""
-FOREIGN = "Submissions of another protocol."
-SHAPE = "Submissions of the wrong size."
-DAMAGED = "Submissions with NaN, fractions, or numbers of more than 53 bits."
-LONG = "Submissions beyond the protocol's limits: its noise does not make them."
 AGAIN = "Submissions whose very numbers were counted before: each counts once."
+WITHDRAWN = "Submissions that were taken back: they do not come in again."
+_ORDER = (FOREIGN, SHAPE, DAMAGED, LONG, WITHDRAWN, AGAIN)
+_NOT_COUNTED = "These numbers are not counted here: there is nothing to withdraw."
+Admit = Callable[[NDArray[np.intp]], list[str | None]]
+"""Asked, within the transaction, about rows of a block that would be added: for each, why it is not, or None."""
 
 
 @dataclass(frozen=True)
@@ -49,37 +46,34 @@ class Receipt:
     added: int
     refused: dict[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, outcomes: Iterable[str | None]) -> Receipt:
+        """What became of each: None for one that was added."""
+        counts = Counter(outcomes)
+        added = counts.pop(None, 0)
+        order = [*_ORDER, *sorted(str(reason) for reason in counts if reason not in _ORDER)]
+        return cls(added, {reason: counts[reason] for reason in order if counts[reason]})
+
     def plus(self, other: Receipt) -> Receipt:
         """Both together."""
         return Receipt(self.added + other.added, dict(Counter(self.refused) + Counter(other.refused)))
 
     def __str__(self) -> str:
-        lines = [f"{self.added:,} submissions added."]
+        lines = [f"{counted(self.added, 'submission')} added."]
         return "\n".join([*lines, *(f"{count:,} refused: {reason}" for reason, count in self.refused.items())])
 
 
 class Database:
-    """Sums of the submissions of one protocol. ``path`` None keeps them in memory."""
+    """Sums of the submissions of one protocol. ``place`` is a file or a shelf; None keeps them in memory."""
 
-    def __init__(self, protocol: Protocol, path: str | Path | None = None) -> None:
+    @checked
+    def __init__(self, protocol: Protocol, place: str | Path | Shelf | None = None) -> None:
+        known = place is None or isinstance(place, str | Path) or hasattr(type(place), "begin")
+        check(known, f"Expected place to be a file, a shelf, or None for a database in memory, not {shown(place)}.")
         self.protocol = protocol
-        self._place = None if path is None else Path(path).resolve()
-        try:
-            self._base = sqlite3.connect(":memory:" if path is None else str(path), timeout=60, isolation_level=None)
-            self._base.execute("PRAGMA journal_mode=WAL")
-            self._base.execute("PRAGMA synchronous=FULL")
-            self._base.executescript(_TABLES + training.TABLE)
-        except sqlite3.DatabaseError as error:
-            raise ValueError("This file is not a Tacit database, or it is damaged.") from error
-        with self._transaction():
-            self._base.execute("INSERT OR IGNORE INTO facts VALUES ('protocol', ?)", (protocol.fingerprint,))
-            self._base.execute(
-                "INSERT OR IGNORE INTO facts VALUES ('sums', ?)",
-                (Sums.empty(protocol.numbers.features).to_bytes(),),
-            )
-            self._base.execute("INSERT OR IGNORE INTO facts VALUES ('seeded', 'false')")
-        if self._fact("protocol") != protocol.fingerprint:
-            refuse("This database holds the submissions of another protocol.")
+        self._shelf: Shelf = FileShelf(place) if place is None or isinstance(place, str | Path) else place
+        if self._shelf.begin(protocol.fingerprint, Sums.empty(protocol.numbers.features)) != protocol.fingerprint:
+            refuse("This database contains the submissions of another protocol.")
         made = [one.name for one in self.trainings if one.kind != "merged"]
         if made:  # in an earlier process, perhaps: this one should know
             training.remember(protocol.fingerprint, self._names(), made)
@@ -88,7 +82,7 @@ class Database:
         """Close the file; what this process knows of other models of its submissions is written down first."""
         with suppress(sqlite3.Error):  # closed already, or not to be written to
             self._alone()
-        self._base.close()
+        self._shelf.close()
 
     def __enter__(self) -> Database:
         return self
@@ -96,28 +90,10 @@ class Database:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._base.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._base.execute("ROLLBACK")
-            raise
-        self._base.execute("COMMIT")
-
-    def _fact(self, name: str) -> Any:
-        (value,) = self._base.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return value
-
     @property
     def sums(self) -> Sums:
-        """The count and the sums so far; lists of JSON in files of before they were bytes."""
-        kept = self._fact("sums")
-        return Sums.from_bytes(kept) if isinstance(kept, bytes) else Sums.from_lists(json.loads(kept))
-
-    def _write(self, sums: Sums) -> None:
-        self._base.execute("UPDATE facts SET value = ? WHERE name = 'sums'", (sums.to_bytes(),))
+        """The count and the sums so far."""
+        return self._shelf.sums()
 
     def __len__(self) -> int:
         return self.sums.count
@@ -125,12 +101,12 @@ class Database:
     @property
     def seeded(self) -> bool:
         """Whether any submission was made with predictable noise."""
-        return bool(self._fact("seeded") == "true")
+        return self._shelf.marked("seeded")
 
     @property
     def trainings(self) -> tuple[training.Training, ...]:
         """The trainings of what it holds, or of part of it, in order."""
-        return training.recorded(self._base)
+        return self._shelf.trainings()
 
     @property
     def trained(self) -> bool:
@@ -145,7 +121,7 @@ class Database:
     def status(self) -> str:
         """What it holds, in words; all of it is public to whoever may see the database."""
         cohort = self.protocol.numbers.cohort
-        lines = [f"{len(self):,} contributors in all; the protocol is calibrated for {cohort:,}."]
+        lines = [f"{counted(len(self), 'contributor')} in all; the protocol is calibrated for {cohort:,}."]
         lines += [f"{number:,} refused so far: {reason}" for reason, number in self.refused.items()]
         if self.seeded:
             lines.append("Some submissions have predictable noise (a seed): for experiments only.")
@@ -158,24 +134,24 @@ class Database:
         Once it is not, that stays in the file: later processes do not know what this one does.
         """
         made = self.trainings
-        if len(made) > 1 or self._base.execute("SELECT 1 FROM facts WHERE name = 'shared'").fetchone():
+        if len(made) > 1 or self._shelf.marked("shared"):
             return False
         if made and training.in_others(self.protocol.fingerprint, self._names(), made[0].name):
-            self._base.execute("INSERT OR IGNORE INTO facts VALUES ('shared', 'true')")
+            self._shelf.mark("shared")
             return False
         return True
 
     @property
     def refused(self) -> dict[str, int]:
         """How many submissions were refused, by reason."""
-        return dict(self._base.execute("SELECT reason, count FROM refused ORDER BY reason").fetchall())
+        return self._shelf.refused()
 
     def add(self, submissions: Submission | Submissions) -> Receipt:
         """Add one submission or a table of them. Bad ones are refused and counted, the others are kept."""
         many = submissions.many() if isinstance(submissions, Submission) else submissions
         receipt = Receipt(0)
         for start in range(0, len(many), ROWS):
-            receipt = receipt.plus(self._add_block(many.take(slice(start, start + ROWS))))
+            receipt = receipt.plus(Receipt.of(self.settle(many.take(slice(start, start + ROWS)))))
         return receipt
 
     def add_file(self, path: str | Path) -> Receipt:
@@ -186,69 +162,65 @@ class Database:
         return receipt
 
     def _refuse(self, reasons: dict[str, int]) -> Receipt:
-        with self._transaction():
-            self._count(reasons)
+        with self._shelf.transaction():
+            self._shelf.count(reasons)
         return Receipt(0, reasons)
 
-    def _count(self, reasons: dict[str, int]) -> None:
-        self._base.executemany(
-            "INSERT INTO refused VALUES (?, ?) ON CONFLICT (reason) DO UPDATE SET count = count + excluded.count",
-            list(reasons.items()),
-        )
+    def settle(self, block: Submissions, admit: Admit | None = None) -> list[str | None]:
+        """Add a block in one transaction, and say what became of each row: None for one that was added, else why not.
 
-    def _add_block(self, block: Submissions) -> Receipt:
-        if block.protocol != self.protocol.fingerprint:
-            return self._refuse({FOREIGN: len(block)})
-        d = self.protocol.numbers.features
-        if {part.shape for part in (block.q, block.p)} != {(len(block), d)}:
-            return self._refuse({SHAPE: len(block)})
-        sound = whole(block.q) & whole(block.p)
-        clean = block.take(sound)
-        clean = replace(clean, q=clean.q.astype(np.int64), p=clean.p.astype(np.int64))
-        row, cross = self.protocol.numbers.limits
-        short = within(clean.q, row) & within(clean.p, cross)
-        clean = clean.take(short)
-        contents = clean.contents()
-        with self._transaction():
-            known, fresh = self._known(contents), np.zeros(len(clean), dtype=np.bool_)
-            for place, content in enumerate(contents):
-                fresh[place] = content not in known
-                known.add(content)
-            kept = clean.take(fresh)
-            if len(kept):
-                self._keep([contents[place] for place in np.flatnonzero(fresh)])
-                self._write(self.sums.plus(Sums.of(kept.q, kept.p)))
-                self._mark(block.seeded)
-            counts = {DAMAGED: int((~sound).sum()), LONG: int((~short).sum()), AGAIN: int((~fresh).sum())}
-            reasons = {reason: count for reason, count in counts.items() if count}
-            self._count(reasons)
-        return Receipt(int(fresh.sum()), reasons)
+        ``admit`` may refuse rows for reasons of its own; what it writes belongs to the same transaction. A row that was
+        counted before is :data:`AGAIN`, and not asked about.
+        """
+        found = judged(block, self.protocol)
+        contents, outcomes = found.kept.contents(), found.reasons
+        with self._shelf.transaction():
+            taken_back = self._shelf.withdrawn(contents) if self.protocol.withdrawal else ()
+            reasons = dict.fromkeys(taken_back, WITHDRAWN)
+            reasons |= dict.fromkeys(self._shelf.known(contents), AGAIN)
+            first: dict[bytes, int] = {}
+            for row, content in enumerate(contents):
+                if content not in reasons:
+                    first.setdefault(content, row)
+            asked = admit(found.places[list(first.values())]) if first and admit is not None else [None] * len(first)
+            reasons |= {content: why for content, why in zip(first, asked, strict=True) if why is not None}
+            fresh = [row for content, row in first.items() if content not in reasons]
+            for row, content in enumerate(contents):  # a copy within the block shares the fate of the first
+                fate = reasons[content] if content in reasons else None if first[content] == row else AGAIN
+                outcomes[found.places[row]] = fate
+            if fresh:
+                kept = found.kept.take(np.array(fresh))
+                self._shelf.keep([contents[row] for row in fresh])
+                self._shelf.write(self.sums.plus(Sums.of(kept.q, kept.p)))
+                if block.seeded:  # for good
+                    self._shelf.mark("seeded")
+            self._shelf.count(Receipt.of(outcomes).refused)
+        return outcomes
 
-    def _known(self, contents: list[bytes]) -> set[bytes]:
-        """Those of the contents that were counted before."""
-        found: set[bytes] = set()
-        for start in range(0, len(contents), _ASKED):
-            part = contents[start : start + _ASKED]
-            question = f"SELECT content FROM taken WHERE content IN ({', '.join('?' * len(part))})"
-            found.update(row[0] for row in self._base.execute(question, part))
-        return found
+    def withdraw(self, submission: Submission) -> bool:
+        """Withdraw a submission, as if it had never come: its exact numbers are taken from the sums. False if it was.
 
-    def _keep(self, contents: list[bytes]) -> None:
-        self._base.executemany("INSERT INTO taken VALUES (?)", [(content,) for content in contents])
-
-    def _contents(self) -> Iterator[list[bytes]]:
-        """All that was counted, in parts."""
-        cursor = self._base.execute("SELECT content FROM taken")
-        while part := cursor.fetchmany(ROWS):
-            yield [row[0] for row in part]
+        Whoever knows all the numbers may ask. It is possible where the protocol allows it, until a model is trained;
+        what was withdrawn cannot be counted again. What that does to the guarantees is on the docs' page "Input
+        perturbation".
+        """
+        if not self.protocol.withdrawal:
+            refuse("The protocol of this collection does not allow contributors to withdraw a submission.")
+        found = judged(submission.many(), self.protocol)
+        check(len(found.kept), found.reasons[0] or _NOT_COUNTED)
+        contents = found.kept.contents()
+        with self._shelf.transaction():
+            if self._shelf.withdrawn(contents):
+                return False
+            check(self._shelf.known(contents), _NOT_COUNTED)
+            if self.trained:
+                refuse("A model was trained on these submissions: they can no longer be withdrawn.")
+            self._shelf.withdraw(contents[0])
+            self._shelf.write(self.sums.minus(Sums.of(found.kept.q, found.kept.p)))
+        return True
 
     def _names(self) -> training.ShortNames:
-        return training.short_names(self._contents())
-
-    def _mark(self, seeded: bool) -> None:
-        """Remember for good that predictable noise came in."""
-        if seeded:
-            self._base.execute("UPDATE facts SET value = 'true' WHERE name = 'seeded'")
+        return training.short_names(self._shelf.contents())
 
     def merge(self, other: Database) -> Receipt:
         """Add all that another database of the same protocol holds; nothing, if any submission is in both.
@@ -256,27 +228,31 @@ class Database:
         If the other was trained, this one counts as trained. The other counts as trained from now on: its submissions
         are in two places, and models of both would share their noise.
         """
-        same = other is self or (self._place is not None and self._place == other._place)
+        ours, theirs = self._shelf, other._shelf
+        same = other is self or (ours.place is not None and ours.place == theirs.place)
         check(not same, "A database cannot be merged with itself.")
         if other.protocol.fingerprint != self.protocol.fingerprint:
-            refuse("The other database holds the submissions of another protocol.")
-        with self._transaction(), other._transaction():  # the other's mark is written first
-            theirs = other.sums
-            for contents in other._contents():
-                if self._known(contents):
-                    refuse("Some submissions are in both databases, and sums cannot be told apart: nothing was merged.")
-                self._keep(contents)
-            self._write(self.sums.plus(theirs))
-            self._mark(other.seeded)
+            refuse("The other database contains the submissions of another protocol.")
+        with ours.transaction(), theirs.transaction():  # the other's mark is written first
+            sums = theirs.sums()
+            for contents in theirs.contents():
+                if ours.known(contents):
+                    refuse("Some submissions are in both databases, and sums cannot be separated: nothing was merged.")
+                if ours.withdrawn(contents):
+                    refuse("Some submissions of the other database were withdrawn here: nothing was merged.")
+                ours.keep(contents)
+            ours.write(ours.sums().plus(sums))
+            if other.seeded:
+                ours.mark("seeded")
             if not other._alone():
-                self._base.execute("INSERT OR IGNORE INTO facts VALUES ('shared', 'true')")
+                ours.mark("shared")
             for one in other.trainings:
-                training.record(self._base, one)
-            if theirs.count:
-                training.record(other._base, training.Training.of("merged", theirs))
+                ours.record(one)
+            if sums.count:
+                theirs.record(training.Training.of("merged", sums))
             refused = other.refused
-            self._count(refused)
-        return Receipt(theirs.count, refused)
+            ours.count(refused)
+        return Receipt(sums.count, refused)
 
     def train(
         self,
@@ -301,10 +277,11 @@ class Database:
         chosen: Source = source or SystemSource()
         numbers = self.protocol.numbers
         kind: training.Kind
-        with self._transaction():
+        with self._shelf.transaction():
             sums, seeded, before = self.sums, self.seeded, self.trainings
             if sums.count < numbers.cohort and short == "refuse":
-                refuse(f"There are {sums.count:,} contributors and the protocol is calibrated for {numbers.cohort:,}.")
+                held = counted(sums.count, "contributor")
+                refuse(f"The database contains {held}, but the protocol is calibrated for {numbers.cohort:,}.")
             check(sums.count >= 1, "There are no submissions to train on.")
             same = [one for one in before if one.weights is not None and one.digest == training.digest(sums)]
             kept = same[-1] if same else None
@@ -323,16 +300,18 @@ class Database:
                     training.withdraw(self.protocol.fingerprint, claim)
                     raise
                 begun = training.Training.of(kind, sums, chosen.seeded)
-                number = training.record(self._base, begun)
+                number = self._shelf.record(begun)
             else:
                 kind = kept.kind if self._alone() else "record"
         if kept is not None:
             prepared = self._prepared(kind, sums.count, seeded or kept.seeded)
             return self.protocol.model(np.array(kept.weights), prepared)
         weights = numbers.train(sums, chosen).weights[:, 0]
-        with self._transaction():
-            training.keep(self._base, number, tuple(weights.tolist()))
         claim.model = replace(begun, weights=tuple(weights.tolist())).name
+        with self._shelf.transaction():
+            self._shelf.keep_weights(number, weights.tolist())
+            if kind == "model" and not self._alone():  # another training was accepted while this one ran
+                prepared = self._prepared("record", sums.count, seeded or chosen.seeded)
         return self.protocol.model(weights, prepared)
 
     def _prepared(self, kind: training.Kind, count: int, seeded: bool) -> Prepared:

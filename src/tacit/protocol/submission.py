@@ -53,6 +53,11 @@ class Submission:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValueError("A submission is not readable: it is damaged or cut off.") from error
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Submission:
+        """The submission that plain data describes; raises ValueError with a sentence for anything else."""
         check(isinstance(data, dict) and data.get("format") == FORMAT, "This is not a Tacit submission.")
         check(set(data) == {"format", *_WORDS}, f"Expected a submission to have the fields {', '.join(_WORDS)}.")
         whole = all(
@@ -232,5 +237,5 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise ValueError("Parquet files need pyarrow. Install it with: pip install 'tacit[parquet]'") from error
+        raise ValueError("Parquet files need pyarrow. In Tacit's source: pip install '.[parquet]'") from error
     return pyarrow, parquet

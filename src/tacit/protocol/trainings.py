@@ -9,7 +9,6 @@ itself.
 from __future__ import annotations
 
 import json
-import sqlite3
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,19 +17,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import at_most
+from tacit.checks import at_most, counted
 from tacit.mechanisms.moments import Sums
 from tacit.privacy.guarantee import checksum
 
-TABLE = """
-CREATE TABLE IF NOT EXISTS trainings (
-    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, digest TEXT NOT NULL, count INTEGER NOT NULL,
-    seeded INTEGER NOT NULL, weights TEXT
-);
-"""
 Kind = Literal["model", "record", "merged"]
 _ACCEPT = (
-    "Collect anew, with fresh noise, for another model; or accept that only the guarantee of one record holds, "
+    "To get another model, collect again, with fresh noise; or accept that only the guarantee of one record holds, "
     "epsilon = {epsilon}, for this model and for the earlier ones: accept_record_guarantee=True in Python, "
     "--accept-record-guarantee on the command line."
 )
@@ -40,8 +33,8 @@ _WHY = {
         "noise: the two together can show the submission of one person, and their guarantees do not add up."
     ),
     "lost": (
-        "A training of this database was begun and its model was not kept: it was stopped on the way, or it is still "
-        "running. It counts as released, and another model would share its contributors' noise."
+        "A training of this database was begun and its model was not kept: it was interrupted, or it is still running. "
+        "It counts as released, and another model would share its contributors' noise."
     ),
     "elsewhere": (
         "Some of these submissions are in another database, which was trained and is, or was, open in this process. "
@@ -73,6 +66,16 @@ class Training:
         """A training of these sums, before its weights exist."""
         return cls(kind, digest(sums), sums.count, seeded)
 
+    @classmethod
+    def of_row(cls, kind: Kind, text: str, count: int, seeded: int, weights: str | None) -> Training:
+        """What :meth:`to_row` gave."""
+        return cls(kind, text, count, bool(seeded), None if weights is None else tuple(json.loads(weights)))
+
+    def to_row(self) -> tuple[str, str, int, int, str | None]:
+        """Plain values, for tables."""
+        weights = None if self.weights is None else json.dumps(self.weights)
+        return self.kind, self.digest, self.count, int(self.seeded), weights
+
     @property
     def name(self) -> str | None:
         """What tells its model from all others; None where no model was kept."""
@@ -81,11 +84,11 @@ class Training:
     def state(self, alone: bool) -> str:
         """One line on what was done; ``alone`` if no other model has any of its submissions."""
         if self.kind == "merged":
-            return f"Its {self.count:,} submissions were merged into another database: train that one."
+            return f"It held {counted(self.count, 'submission')}, merged into another database: train that one."
         whose = "the model's guarantee" if self.kind == "model" and alone else "the guarantee of one record only"
         since = ", because they are in another model or database too" if self.kind == "model" and not alone else ""
         kept = "" if self.weights is not None else "; its model was not kept"
-        what = f"Trained on {self.count:,} submissions, with {whose}{since}{kept}."
+        what = f"Trained on {counted(self.count, 'submission')}, with {whose}{since}{kept}."
         return f"{what} More submissions cannot join that model."
 
     def refusal(self, epsilon: float) -> str:
@@ -168,27 +171,3 @@ def elsewhere(epsilon: float) -> str:
 def digest(sums: Sums) -> str:
     """What tells these sums from all others."""
     return checksum(sums.to_lists())
-
-
-def record(base: sqlite3.Connection, training: Training) -> int:
-    """Write a training down, inside the caller's transaction; returns its number."""
-    weights = None if training.weights is None else json.dumps(training.weights)
-    row = (training.kind, training.digest, training.count, int(training.seeded), weights)
-    number = base.execute(
-        "INSERT INTO trainings (kind, digest, count, seeded, weights) VALUES (?, ?, ?, ?, ?)", row
-    ).lastrowid
-    return int(number or 0)
-
-
-def keep(base: sqlite3.Connection, number: int, weights: tuple[float, ...]) -> None:
-    """Add the weights to a training."""
-    base.execute("UPDATE trainings SET weights = ? WHERE number = ?", (json.dumps(weights), number))
-
-
-def recorded(base: sqlite3.Connection) -> tuple[Training, ...]:
-    """All trainings, in order."""
-    rows = base.execute("SELECT kind, digest, count, seeded, weights FROM trainings ORDER BY number").fetchall()
-    return tuple(
-        Training(kind, text, count, bool(seeded), None if weights is None else tuple(json.loads(weights)))
-        for kind, text, count, seeded, weights in rows
-    )

@@ -12,8 +12,13 @@ Nothing that a database sees tells honest noise from noise that its sender knows
 be declared, and 1 is a promise that one careless contributor breaks. One in ten costs 5% more noise on the sums
 (1/sqrt(0.9)); a collection that expects more strangers with many names declares less."""
 
+_REMAINING = (
+    "contributors could take their submission back before the training: these numbers are of those who remained, and "
+    "whether someone remained did not depend on the noise that was drawn, nor on the record that is protected"
+)
 
-def words(honest: float, sure: int, count: int) -> tuple[str, ...]:
+
+def words(honest: float, sure: int, count: int, withdrawal: bool = False) -> tuple[str, ...]:
     """What the model's guarantee of ``count`` contributors counts on, ``sure`` of them honest.
 
     The record's counts on its owner alone (:data:`tacit.privacy.theorems.OWNER`).
@@ -30,4 +35,5 @@ def words(honest: float, sure: int, count: int) -> tuple[str, ...]:
         others,
         "the database sees the submissions; it is trusted to be the only one that holds them, to count each once, to "
         "add missing noise, to train once and to show nothing but the model",
+        *((_REMAINING,) if withdrawal else ()),
     )
