@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from papers.engine import drawing, export
 from papers.engine.drawing import Picture
-from papers.engine.figure import Figure, Finding, Panel, Point, TextTable
+from papers.engine.figure import Figure, Finding, Panel, Point, TextTable, short_of
+from papers.engine.grid import stand_ins_of
 from papers.engine.library import Paper
 from papers.engine.store import StoredCell
 from tacit.checks import check
+from tacit.datasets.stand_ins import MARK
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,25 @@ class FigureResult:
     left_out: str = ""
 
     @property
-    def seconds(self) -> float:
-        """Time of all cells together, on one core each."""
-        return sum(cell.seconds for cell in self.stored)
+    def seconds(self) -> list[float]:
+        """How long each cell took."""
+        return [cell.seconds for cell in self.stored]
 
     @property
     def versions(self) -> list[str]:
         """Versions that made the cells."""
         return sorted({cell.version for cell in self.stored})
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """Data sets in whose place made-up records were used."""
+        return _stand_ins(self.stored)
+
+    @property
+    def stood_in(self) -> str:
+        """A sentence about made-up records; nothing where there are none."""
+        names = ", ".join(self.stand_ins)
+        return f"Measured on a {MARK} for {names}: records made up with its columns and counts." if names else ""
 
     @property
     def points(self) -> list[Point]:
@@ -59,7 +72,10 @@ class Chapter:
 def assemble(
     paper: Paper, figure: Figure, cells: int, stored: Sequence[StoredCell], errors: Sequence[str], out: Path
 ) -> FigureResult:
-    """Draw, check and write one figure of so many ``cells``. One whose code fails says so, and others go on."""
+    """Draw, check and write one figure of so many ``cells``. One whose code fails says so, and others go on.
+
+    Made-up records, and part of a grid, neither show nor refute what a paper says: their findings are undecided.
+    """
     troubles = list(errors)
     if len(stored) < cells:
         troubles.append(f"{cells - len(stored)} of {cells} cells have no result: they are not shown.")
@@ -73,11 +89,13 @@ def assemble(
     pictures: list[Picture] = []
     findings: list[Finding] = []
     try:
-        shown = [_checked(part) for part in figure.show(points)]
+        made_up = f"{MARK} for {', '.join(_stand_ins(stored))}" if _stand_ins(stored) else ""
+        why = "; ".join(filter(None, (made_up, short_of(len(stored), cells))))
+        shown = [_marked(_checked(part), made_up) for part in figure.show(points)]
         panels = [part for part in shown if isinstance(part, Panel)]
         pictures += drawing.draw(panels, re.sub(r"\W", "-", f"{paper.name}-{figure.name}"))
         parts += shown
-        findings += figure.check(points, paper.expected)
+        findings += [finding.undecided(why) for finding in figure.check(points, paper.expected)]
     except Exception as error:
         troubles.append(f"Cannot show it: {type(error).__name__}: {error}.\n{_last_place(error)}")
     files += _write_pictures(folder, figure.name, pictures)
@@ -85,6 +103,15 @@ def assemble(
         figure, cells, tuple(stored), tuple(parts), tuple(pictures), tuple(findings),
         tuple(path.relative_to(out).as_posix() for path in files), tuple(troubles),
     )  # fmt: skip
+
+
+def _stand_ins(stored: Sequence[StoredCell]) -> list[str]:
+    return sorted({name for cell in stored for name in stand_ins_of(cell.settings)})
+
+
+def _marked(part: Panel | TextTable, made_up: str) -> Panel | TextTable:
+    """The title says what was made up: a picture may be seen without the page that it was made for."""
+    return replace(part, title=f"{part.title} ({made_up})".strip()) if made_up else part
 
 
 def _checked(part: Panel | TextTable) -> Panel | TextTable:

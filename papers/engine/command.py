@@ -7,8 +7,8 @@ import contextlib
 import functools
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from papers.engine import library, workers
@@ -16,9 +16,12 @@ from papers.engine.chapters import Chapter, FigureResult, assemble
 from papers.engine.figure import Figure, Size
 from papers.engine.grid import Cell, grid
 from papers.engine.library import Paper
-from papers.engine.progress import Forecast, RunDisplay, duration
+from papers.engine.progress import Forecast, RunDisplay, seconds_in, spent
 from papers.engine.report import write_report
-from papers.engine.store import Store, version_of
+from papers.engine.store import Store
+from papers.engine.summary import read as read_summary
+from papers.engine.under_way import basis, rows_of
+from papers.engine.versions import RunVersion
 from papers.engine.workers import Outcome
 from tacit.checks import check, check_count
 from tacit.report import pictures
@@ -39,12 +42,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--all", action="store_true", help="all papers")
     made.add_argument("--quick", action="store_true", help="small grids: minutes instead of hours")
     made.add_argument("--runs", type=int, metavar="N", help="repetitions, instead of each figure's own number")
+    made.add_argument("--stand-ins", action="store_true", help="make up data sets that are not here, as --quick does")
     made.add_argument("--out", default="reproduced", metavar="DIR", help="default: reproduced")
     made.add_argument("--workers", type=int, metavar="N", help="processes; default: one a core")
     made.add_argument("--package", default="papers", metavar="NAME", help="where the papers are; default: papers")
     made.add_argument("--list", action="store_true", help="show papers, figures and the sizes of their grids")
     made.add_argument("--draw", action="store_true", help="run nothing; draw what is stored, also during a run")
     made.add_argument("--again", action="store_true", help="forget what is stored of the chosen cells, and run them")
+    made.add_argument("--adopt", metavar="DIR", help="take over finished cells of a run elsewhere; then as without it")
     return made
 
 
@@ -73,28 +78,35 @@ def run(options: argparse.Namespace) -> int:
     check(options.all != (options.paper is not None), "Name a paper, or give --all. See `python -m papers --list`.")
     check(not (options.all and options.figure), "--figure goes with one paper. Leave out --all, and name the paper.")
     check(not (options.draw and options.again), "--draw runs nothing, so it does not go with --again.")
-    check(pictures.available(), "Pictures need matplotlib. Install it with: pip install 'tacit[plot]'")
+    check(pictures.available(), "Pictures need matplotlib. In Tacit's source: pip install '.[plot]'")
     size = Size(options.quick, None if options.runs is None else check_count("--runs", options.runs))
     processes = workers.cores() if options.workers is None else check_count("--workers", options.workers)
     names = library.names(options.package) if options.all else [options.paper]
     out = Path(options.out)
     with contextlib.closing(Store(out)) as store:
         stored = set() if options.again else store.keys()
-        jobs, absent = _jobs(options.package, names, options.figure, size, None if options.draw else stored)
+        made_up = options.quick or options.stand_ins
+        jobs, absent = _jobs(options.package, names, options.figure, size, stored, options.draw, made_up)
         failed: list[Outcome] = []
         if not options.draw:
             cells = [cell for job in jobs for cell in job.cells if not job.left_out]
             with store.held():
                 if options.again:
                     store.forget(cells)
+                if options.adopt:
+                    print(f"Took over of {options.adopt}: {store.adopt(Path(options.adopt), cells)}.")
+                folder = library.folder_of(options.package)
+                before = {} if size.quick else seconds_in(rows_of(options.package), cells)
                 try:
-                    failed = _run(cells, store, processes, version_of(library.folder_of(options.package)))
+                    failed = _run(cells, store, processes, RunVersion(folder), before)
                 except _Stopped as stopped:
                     return _say_stopped(store, cells, stopped.code)
         chapters = [*_chapters(jobs, failed, store, out), *absent]
     chapters.sort(key=lambda chapter: chapter.name)
-    write_report(out / "report.html", chapters, size)
+    summary = read_summary(options.package)
+    write_report(out / "report.html", chapters, size, summary, basis(options.package, names) if summary else "")
     _say_findings(chapters)
+    _say_made_up(chapters)
     print(f"\nWrote {out / 'report.html'}; rows are in {out / 'rows.sqlite'} and beside the report.")
     _say_failed(failed, out / "failures.txt")
     results = [result for chapter in chapters for result in chapter.results]
@@ -103,14 +115,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _jobs(
-    package: str, names: Sequence[str], figures: Sequence[str] | None, size: Size, stored: set[str] | None
-) -> tuple[list[Job], list[Chapter]]:
+    package: str, names: Sequence[str], figures: Sequence[str] | None, size: Size, stored: set[str], draw: bool,
+    made_up: bool,
+) -> tuple[list[Job], list[Chapter]]:  # fmt: skip
     """What is to be done; and the papers that cannot even be read, because a module is not installed.
 
-    A figure of which all cells are ``stored`` needs no data; None: nothing is run, and none needs any.
+    To ``draw``, nothing is fetched. ``made_up`` records may take the place of data sets that cannot be had.
     """
     jobs, absent = [], []
-    absence = functools.cache(library.why_absent)  # a set that is fetched is not looked for twice
+    absence = functools.cache(library.not_stored if draw else library.why_absent)  # what is fetched is here
     for name in names:
         try:
             paper = library.load(package, name)
@@ -118,10 +131,23 @@ def _jobs(
             absent.append(Chapter(name, "", left_out=f"Left out: {error}."))
             continue
         for figure in [paper.figure(name) for name in dict.fromkeys(figures)] if figures else paper.figures:
-            cells = tuple(grid(paper, figure, size))
-            whole = stored is None or all(cell.key in stored for cell in cells)
-            jobs.append(Job(paper, figure, cells, "" if whole else library.why_left_out(figure, absence)))
+            job = _job(paper, figure, size, stored, absence, made_up)
+            jobs.append(replace(job, left_out="") if draw else job)
     return jobs, absent
+
+
+def _job(
+    paper: Paper, figure: Figure, size: Size, stored: set[str], absence: Callable[[str], str], made_up: bool
+) -> Job:
+    """One figure: a grid that is stored needs no data, and one that has a row of its data gets none that is made up."""
+    cells = tuple(grid(paper, figure, size))
+    done = sum(cell.key in stored for cell in cells)
+    if done == len(cells):
+        return Job(paper, figure, cells)
+    gone = library.absent_sets(figure, absence) if made_up and not done else []
+    if gone:
+        cells = tuple(grid(paper, figure, size, gone))
+    return Job(paper, figure, cells, library.why_left_out(figure, lambda name: "" if name in gone else absence(name)))
 
 
 class _Stopped(Exception):
@@ -144,20 +170,25 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _run(cells: Sequence[Cell], store: Store, processes: int, version: str) -> list[Outcome]:
-    """Run the cells that are not stored, store each when it ends, and return those that failed."""
+def _run(
+    cells: Sequence[Cell], store: Store, processes: int, version: RunVersion, before: Mapping[tuple[str, str], float]
+) -> list[Outcome]:
+    """Run the cells that are not stored, store each when it ends, and return those that failed.
+
+    ``before`` has the mean seconds of other runs' cells; those of this grid that are stored know better.
+    """
     stored = store.keys()
     left = [cell for cell in cells if cell.key not in stored]
     if not left:
         return []
     failed = []
-    display = RunDisplay(Forecast(left, processes, store.mean_seconds()), len(cells) - len(left))
+    display = RunDisplay(Forecast(left, processes, {**before, **store.mean_seconds(cells)}), len(cells) - len(left))
     with display, _stoppable(), contextlib.closing(workers.outcomes(left, processes)) as outcomes:
         for outcome in outcomes:
             if outcome.points is None:
                 failed.append(outcome)
             else:
-                store.add(outcome.cell, outcome.points, version, outcome.seconds)
+                store.add(outcome.cell, outcome.points, version.now(), outcome.seconds)
             display.finished(outcome.cell, outcome.seconds, outcome.points is None)
     return failed
 
@@ -203,12 +234,24 @@ def _say_findings(chapters: Sequence[Chapter]) -> None:
         if chapter.left_out:
             print(f"\n{chapter.name}\n  {chapter.left_out}")
         for result in chapter.results:
-            took = f"{len(result.stored)}/{result.cells} cells, {duration(result.seconds)} on one core"
+            took = f"{len(result.stored)}/{result.cells} cells, {spent([result.seconds])}"
             print(f"\n{chapter.name} {result.figure.name}: {result.figure.title}\n  {result.left_out or took}")
+            if result.stand_ins:
+                print(f"  {result.stood_in}")
             for finding in result.findings:
                 print(f"  {marks[finding.holds]}: {finding.statement}\n    {finding.seen}")
             for trouble in result.troubles:
                 print(f"  {trouble.splitlines()[0]}")
+
+
+def _say_made_up(chapters: Sequence[Chapter]) -> None:
+    names = sorted({name for chapter in chapters for result in chapter.results for name in result.stand_ins})
+    if names:
+        print(
+            f"\nMADE UP, because not here: {', '.join(names)}. Figures that need them were run on synthetic stand-ins, "
+            "and show that the code runs, not what the papers' data say. "
+            f"`python -m tacit.datasets {' '.join(names)}` fetches the data sets."
+        )
 
 
 def _list(package: str, chosen: str | None) -> int:

@@ -74,11 +74,16 @@ def _picture(panel: Panel, looks: Mapping[str, int], key: str) -> Picture:
         text, format="svg", transparent=True, metadata=nothing))  # fmt: skip
     _figure(panel, looks, _PAPER_INK, lambda figure: figure.savefig(
         image, format="png", dpi=160, metadata={"Software": None}))  # fmt: skip
-    short = re.sub(r"(\d\.\d\d)\d+", r"\1", text.getvalue())  # a hundredth of a point is fine enough
+    short = re.sub(r"<[^>]*>", _shortened, text.getvalue())
     label = f"{panel.title}: {panel.y} over {panel.x}" if panel.title else f"{panel.y} over {panel.x}"
     inline = pictures.inline(short, label, key)
     alone = inline.replace(">", f">{_THEMES}", 1)
     return Picture(inline, f'<?xml version="1.0" encoding="utf-8"?>\n{alone}', image.getvalue())
+
+
+def _shortened(tag: re.Match[str]) -> str:
+    """A hundredth of a point is fine enough for places; words between tags keep their digits."""
+    return re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0])
 
 
 def _figure(panel: Panel, looks: Mapping[str, int], ink: str, save: Any) -> None:
@@ -92,7 +97,7 @@ def _figure(panel: Panel, looks: Mapping[str, int], ink: str, save: Any) -> None
     }  # fmt: skip
     with matplotlib.rc_context(style):
         words = ["\n".join(_wrapped(legend(line), 58)) for line in panel.lines]
-        titles = _wrapped(panel.title, 56)
+        titles = _wrapped(panel.title, 42)
         # Inches, from the bottom: the legend, the axis' name and numbers, the picture, the title.
         below = 0.175 * sum(word.count("\n") + 1 for word in words) + 0.1
         above = 0.2 * len(titles) + 0.08

@@ -76,6 +76,10 @@ class Finding:
     holds: bool | None
     seen: str
 
+    def undecided(self, why: str) -> Finding:
+        """The same figures without a verdict, and why; with no reason, the finding itself."""
+        return Finding(self.statement, None, f"{self.seen} ({why})") if why else self
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -97,6 +101,11 @@ class Figure:
     check: Callable[[Sequence[Point], Mapping[str, Any]], Sequence[Finding]]
     needs: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+
+
+def short_of(done: int, cells: int) -> str:
+    """How far a grid is that is not whole: statements are about all of its cells, and part of them decides none."""
+    return "" if done == cells else f"{done:,} of {cells:,} cells"
 
 
 def panels(

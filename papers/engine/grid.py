@@ -1,16 +1,22 @@
-"""One cell of a grid: which figure, which settings, and the key under which its points are kept."""
+"""One cell of a grid: which figure, which settings, and the key under which its points are kept.
+
+A cell that is measured on made-up records has one setting more, ``stand_in``, which names the data sets that they are
+for. So it has another key than the same cell on the data sets themselves, and its rows say what they are.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from papers.engine.figure import Figure, Plain, Settings, Size
 from papers.engine.library import Paper
 from tacit.checks import check
+
+STAND_IN = "stand_in"
 
 
 @dataclass(frozen=True)
@@ -28,19 +34,36 @@ class Cell:
         text = canonical({"paper": self.paper, "figure": self.figure, "settings": dict(self.settings)})
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @property
+    def asked(self) -> Settings:
+        """The settings that the figure's ``measure`` takes."""
+        return {name: value for name, value in self.settings.items() if name != STAND_IN}
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """Data sets whose records are made up for this cell."""
+        return stand_ins_of(self.settings)
+
     def __str__(self) -> str:
         words = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         return f"{self.paper} {self.figure} ({words})"
 
 
-def grid(paper: Paper, figure: Figure, size: Size) -> list[Cell]:
-    """The cells of a figure, in its own order."""
+def stand_ins_of(settings: Settings) -> list[str]:
+    """The data sets that stand-ins are for, by the settings of a cell."""
+    return str(settings.get(STAND_IN) or "").split()
+
+
+def grid(paper: Paper, figure: Figure, size: Size, stand_ins: Collection[str] = ()) -> list[Cell]:
+    """The cells of a figure, in its own order; with made-up records for the data sets that ``stand_ins`` names."""
     place = f"{paper.name} {figure.name}"
     found = [dict(settings) for settings in figure.cells(size)]
     for settings in found:
         odd = [name for name, value in settings.items() if not isinstance(value, Plain)]
         check(not odd, f"The settings {odd} of a cell of {place} are not plain: text, a number, a truth value or None.")
-    cells = [Cell(paper.package, paper.name, figure.name, settings) for settings in found]
+        check(STAND_IN not in settings, f"{STAND_IN!r} of {place} is no name for a setting: it marks made-up records.")
+    marks = {STAND_IN: " ".join(sorted(stand_ins))} if stand_ins else {}
+    cells = [Cell(paper.package, paper.name, figure.name, settings | marks) for settings in found]
     check(cells, f"The grid of {place} has no cells.")
     check(len({cell.key for cell in cells}) == len(cells), f"Two cells of {place} have the same settings.")
     return cells

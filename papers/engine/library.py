@@ -16,6 +16,7 @@ from typing import Any
 from papers.engine.figure import Figure
 from tacit import datasets
 from tacit.checks import check
+from tacit.datasets import stand_ins
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +64,22 @@ def load(package: str, name: str) -> Paper:
     return Paper(package, name, module.CITATION, tuple(figures), expected)
 
 
+def absent_sets(figure: Figure, absence: Callable[[str], str]) -> list[str]:
+    """The data sets that the figure needs and that cannot be had, of those that can be made up."""
+    return [name for name in figure.needs if name in stand_ins.NAMES and absence(name)]
+
+
 def why_left_out(figure: Figure, absence: Callable[[str], str] | None = None) -> str:
     """A sentence when data or a module that the figure needs is not here; else nothing."""
     reasons = [why for name in figure.needs if (why := (absence or why_absent)(name))]
     modules = [name for name in figure.extras if importlib.util.find_spec(name) is None]
     reasons += [f"the module {name!r} is not installed" for name in modules]
     return f"Left out: {'; '.join(reason.removesuffix('.') for reason in reasons)}." if reasons else ""
+
+
+def not_stored(name: str) -> str:
+    """A word when a data set is not here; nothing is fetched."""
+    return "" if name not in datasets.names() or datasets.stored(name) else "not here"
 
 
 def why_absent(name: str) -> str:

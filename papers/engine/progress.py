@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -44,6 +46,31 @@ class Forecast:
         work = sum(count * means.get(place, usual) for place, count in self.left.items())
         return work / max(1, min(self._workers, self.left.total()))
 
+    def __str__(self) -> str:
+        """What is to be done, for whoever decides whether to wait."""
+        done, seconds = f"{self.left.total():,} cells to run, {self._workers} at a time", self.seconds()
+        if seconds is None:
+            return f"{done}; how long it takes is not known yet."
+        unknown = sum(place not in self._before for place in self.left)
+        guessed = f" ({unknown} of {len(self.left)} figures were not timed before: a guess)" if unknown else ""
+        return f"{done}: about {duration(seconds)}, by how long such cells took before{guessed}."
+
+
+def seconds_in(rows: Path, cells: Sequence[Cell]) -> dict[tuple[str, str], float]:
+    """Mean seconds of a cell of each of these figures, by the tables of an earlier run that have all of its cells.
+
+    Part of a grid may be its short cells, and a share of a GPU is no time of a core: neither says how long it takes.
+    """
+    found = {}
+    for (paper, figure), count in Counter((cell.paper, cell.figure) for cell in cells).items():
+        table = rows / paper / f"{figure}.csv"
+        if table.exists():
+            with table.open(encoding="utf-8", newline="") as file:
+                took = {line["cell"]: float(line["cell_seconds"]) for line in csv.DictReader(file) if line["cell"]}
+            if len(took) >= count and not side_by_side(list(took.values())):
+                found[paper, figure] = statistics.fmean(took.values())
+    return found
+
 
 class RunDisplay:
     """What whoever waits sees of a run. Use it as a context manager."""
@@ -64,6 +91,7 @@ class RunDisplay:
         self._clock, self._last = clock, clock()
 
     def __enter__(self) -> RunDisplay:
+        print(self._forecast, file=self._console.file, flush=True)
         self._bar.start()
         return self
 
@@ -87,6 +115,25 @@ class RunDisplay:
         failed = f", {self._failed} failed" if self._failed else ""
         time_left = f"{duration(left)} left" if left is not None else "time left not yet known"
         return f"{self._done}/{self._total} cells{failed}, {time_left}  {place}".rstrip()
+
+
+def side_by_side(seconds: Sequence[float]) -> list[float]:
+    """Those of a figure's cells that have another's to the last digit: networks that were trained together on a GPU.
+
+    Each is given an equal share of the time of all; a process that has a core to itself never takes the same.
+    """
+    counts = Counter(seconds)
+    return [took for took in seconds if counts[took] > 1]
+
+
+def spent(figures: Iterable[Sequence[float]]) -> str:
+    """The time of the cells of figures, on one core each and on a GPU: '3 min 20 s of one core and 40 s of a GPU'."""
+    core = gpu = 0.0
+    for seconds in figures:
+        shared = sum(side_by_side(seconds))
+        core, gpu = core + sum(seconds) - shared, gpu + shared
+    words = [f"{duration(core)} of one core"] if core > 1e-6 or not gpu else []  # sums of floats differ by less
+    return " and ".join([*words, *([f"{duration(gpu)} of a GPU"] if gpu else [])])
 
 
 def duration(seconds: float) -> str:

@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from papers.engine.chapters import Chapter, FigureResult
 from papers.engine.drawing import LOOKS, WORDS
 from papers.engine.figure import Panel, Size, TextTable
-from papers.engine.progress import duration
+from papers.engine.progress import spent
+from papers.engine.summary import HEAD, Entry
 from tacit._version import __version__
 from tacit.types import Status
 
@@ -26,28 +27,39 @@ _HERE = Path(__file__).parent
 _MARKS = {True: ("✓", "seen", "yes"), False: ("✗", "not seen", "no"), None: ("?", "cannot tell", "open")}
 
 
-def write_report(path: Path, chapters: Sequence[Chapter], size: Size) -> None:
-    """Write the report; files that it links to lie beside it."""
+def write_report(
+    path: Path, chapters: Sequence[Chapter], size: Size, summary: Mapping[str, Entry], basis: str = ""
+) -> None:
+    """Write the report; files that it links to lie beside it.
+
+    ``summary`` has papers by folder, in everyday words; ``basis`` says what its words about learning rest on.
+    """
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     environment.globals.update(
-        anchor=anchor, column_kinds=_column_kinds, curves_as_numbers=_curves_as_numbers, duration=duration,
-        guarantees=_guarantees, marks=_MARKS, settings_of=_settings_of, status_looks=LOOKS, status_words=WORDS,
-        tables_of=_tables_of, tally=_tally,
+        anchor=anchor, code=_code, column_kinds=_column_kinds, curves_as_numbers=_curves_as_numbers,
+        guarantees=_guarantees, marks=_MARKS, settings_of=_settings_of, spent=spent, status_looks=LOOKS,
+        status_words=WORDS, tables_of=_tables_of, tally=_tally,
     )  # fmt: skip
     style = resources.files("tacit.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
     style += (_HERE / "report.css").read_text(encoding="utf-8")
     page = environment.get_template("report.html.jinja").render(
-        chapters=chapters, date=time.strftime("%d %B %Y"), lead=_lead(chapters, size), style=style, version=__version__
-    )
+        basis=basis, chapters=chapters, date=time.strftime("%d %B %Y"), lead=_lead(chapters, size), style=style,
+        summary=summary, summary_head=HEAD, version=__version__,
+    )  # fmt: skip
     path.write_text(page, encoding="utf-8")
 
 
 def anchor(*names: str) -> str:
     """Where the page has a paper, or one of its figures."""
     return "-".join(("paper", *(re.sub(r"[\W_]", "-", name) for name in names)))
+
+
+def _code(text: str) -> Markup:
+    """Text in which `names` stand as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _lead(chapters: Sequence[Chapter], size: Size) -> str:
@@ -57,12 +69,16 @@ def _lead(chapters: Sequence[Chapter], size: Size) -> str:
     cells = sum(len(result.stored) for result in results)
     how = "Quick size: fewer repetitions and points than the papers'." if size.quick else "The papers' size."
     how += f" {size.runs} repetitions, as asked for." if size.runs else ""
+    made_up = sum(bool(result.stand_ins) for result in results)
+    how += f" {made_up} of the figures are on synthetic stand-ins for data that were not here." if made_up else ""
+    empty = sum(not result.stored for result in results)
+    none = f"{empty} figures have no rows: what they state is not counted. " if empty else ""
     drawn = sum(bool(result.parts) for result in results)
     return (
         f"{drawn} of {len(results)} figures drawn, from {cells:,} cells: "
-        f"{duration(sum(result.seconds for result in results))} of computing on one core. "
+        f"{spent(result.seconds for result in results)}. "
         f"Of {len(findings)} statements, {counts[True]} are seen, {counts[False]} are not, and {counts[None]} cannot "
-        f"be told. {how}"
+        f"be told. {none}{how}"
     )
 
 
@@ -71,6 +87,7 @@ def _tally(result: FigureResult) -> str:
         return "left out" if result.left_out else "not run yet"
     counts = {word: sum(f.holds is holds for f in result.findings) for holds, (_, word, _) in _MARKS.items()}
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "no statement checked"
+    words += "; synthetic stand-in" if result.stand_ins else ""
     return words + ("; incomplete" if result.troubles else "")
 
 

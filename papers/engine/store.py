@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
+import statistics
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from papers.engine.grid import Cell, canonical
-from tacit._version import __version__
+from papers.engine.versions import DIRTY
 from tacit.checks import check
 
 _TABLE = (
@@ -34,6 +35,23 @@ class StoredCell:
     def merged(self) -> list[dict[str, Any]]:
         """The points with the settings they belong to; where both have a name, the point's value counts."""
         return [{**self.settings, **point} for point in self.points]
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """Rows taken over, by version; and those refused, because they do not fit their key or changed code made them."""
+
+    versions: Counter[str]
+    strange: int = 0
+    dirty: int = 0
+
+    def __str__(self) -> str:
+        words = f"{self.versions.total()} cells"
+        if self.versions:
+            words += f" ({', '.join(f'{count} by {name}' for name, count in sorted(self.versions.items()))})"
+        if self.strange:
+            words += f"; refused {self.strange} whose paper, figure or settings are not those of their key"
+        return words + (f"; refused {self.dirty} made by changed code ('dirty')" if self.dirty else "")
 
 
 class Store:
@@ -65,7 +83,7 @@ class Store:
 
     def add(self, cell: Cell, points: str, version: str, seconds: float) -> None:
         """Write a finished cell; a cell that is there already raises."""
-        values = (cell.key, cell.paper, cell.figure, canonical(dict(cell.settings)), points, version, seconds)
+        values = (*_columns(cell), points, version, seconds)
         with self._rows:
             self._rows.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
@@ -88,17 +106,35 @@ class Store:
         with self._rows:
             self._rows.executemany("DELETE FROM cells WHERE key = ?", [(cell.key,) for cell in cells])
 
-    def mean_seconds(self) -> dict[tuple[str, str], float]:
-        """How long a cell of each (paper, figure) took on average."""
-        query = "SELECT paper, figure, AVG(seconds) FROM cells GROUP BY paper, figure"
-        return {(paper, figure): seconds for paper, figure, seconds in self._rows.execute(query)}
+    def adopt(self, folder: Path, cells: Iterable[Cell]) -> Adopted:
+        """Take over those of these cells that another folder has and this one has not.
+
+        For grids that ran on several machines: keys are the same everywhere, and each row keeps its version. A row
+        whose paper, figure and settings are not those of its key is refused, and so is one that changed code made.
+        """
+        check((folder / "rows.sqlite").exists(), f"There is no rows.sqlite in {folder}.")
+        other, known = Store(folder), self.keys()
+        try:
+            wanted = {cell.key: cell for cell in cells if cell.key not in known}
+            rows = [other._rows.execute("SELECT * FROM cells WHERE key = ?", (key,)).fetchone() for key in wanted]
+        finally:
+            other.close()
+        found = [row for row in rows if row is not None]
+        fitting = [row for row in found if row[:4] == _columns(wanted[row[0]])]
+        taken = [row for row in fitting if not row[5].endswith(DIRTY)]
+        with self._rows:
+            self._rows.executemany("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", taken)
+        return Adopted(Counter(row[5] for row in taken), len(found) - len(fitting), len(fitting) - len(taken))
+
+    def mean_seconds(self, cells: Iterable[Cell]) -> dict[tuple[str, str], float]:
+        """How long those of these cells that are finished took on average, by paper and figure."""
+        keys, took = {cell.key for cell in cells}, defaultdict[tuple[str, str], list[float]](list)
+        for key, paper, figure, seconds in self._rows.execute("SELECT key, paper, figure, seconds FROM cells"):
+            if key in keys:
+                took[paper, figure].append(seconds)
+        return {place: statistics.fmean(found) for place, found in took.items()}
 
 
-def version_of(folder: Path) -> str:
-    """The version of Tacit and, in a checkout, the commit of that folder ('dirty' where files were changed)."""
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude", "*"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return __version__
-    return f"{__version__}+{done.stdout.strip()}" if done.returncode == 0 and done.stdout.strip() else __version__
+def _columns(cell: Cell) -> tuple[str, str, str, str]:
+    """What a row says of its cell: the key, and what the key is made of."""
+    return cell.key, cell.paper, cell.figure, canonical(dict(cell.settings))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from papers.evidence import kang_2020a, kang_2020b_1, kang_2020b_2, kang_2023
+from papers.evidence import kang_2020a, kang_2020b_1, kang_2020b_2, kang_2020b_data, kang_2023, wang_2020
 from papers.evidence.runs import CONFIDENCE, SEED
 from papers.evidence.text import number, table
 from tacit._version import __version__
@@ -56,6 +56,16 @@ STUDIES: dict[str, Study] = {
         Study(
             "kang-2020b-algorithm-2", "Kang et al. 2020b, Theorem 2", "false for every c and c₁", kang_2020b_2.measure,
             kang_2020b_2.markdown,
+        ),
+        Study(
+            "kang-2020b-data", "Kang et al. 2020b, Theorem 2, D_priv",
+            "false for every c and c₁ if T < (n − 1) log(1/δ)", kang_2020b_data.measure,
+            kang_2020b_data.markdown,
+        ),
+        Study(
+            "wang-2020", "Wang et al. 2020, section 4.1, as released",
+            "false at every ε of Table 2 after one step of 23,450: the mean of a batch is clipped, not each record",
+            wang_2020.measure, wang_2020.markdown,
         ),
     )
 }  # fmt: skip

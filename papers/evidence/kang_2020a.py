@@ -12,6 +12,10 @@ log(1/delta)))``, which grows with n: for every c there is an n from which on th
 the noise on the gradient is z times the mean label, which is 0: theta_1 is a number, one for each data set, and no
 epsilon holds for any c and any delta < 1. The others agree, so that ``l(theta_T) - l*``, which the proof hides in c
 (equation 28), stays away from 0 and c has no cause to grow (:func:`gap`).
+
+*Section 5.1's form.* It assumes ``l(y theta.x)``, which the regulariser is not. With ``(Delta/2) (y theta x)^2`` in its
+place and all ``|x_i| = 1``, as here, the loss is of that form and Delta-strongly convex, G = 2 on ``|theta| <= 1``, and
+its slope at theta_0 = 0 is the same: so are theta_1, m and every number of one step.
 """
 
 from __future__ import annotations

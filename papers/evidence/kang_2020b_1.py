@@ -43,7 +43,7 @@ SHARED = Setting(records=400, steps=1, trials=10_000, constants=(1.0, 1e6))
 
 def plan_of(batch: int, c: float, delta: float, *, shared: bool = False) -> PublishedPlan:
     """The mechanism that users run: n = batch^2 records, one step, claimed (1, delta)."""
-    mechanism = PublishedInput("dbdp-erm", constant=c, steps=1, batch=1 / batch, shared=shared)
+    mechanism = PublishedInput("dbdp-erm", constant=c, steps=1, batch=1 / batch, shared=shared, start=0.0)
     return mechanism.calibrate(Budget(1.0, delta), facts_of(batch**2, 1), 0.0, "paper")
 
 

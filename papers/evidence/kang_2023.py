@@ -18,6 +18,13 @@ and ``epsilon >= log((P(S) - delta)/Q(S))``.
 the influences fall as 1/n while the threshold of line 10 does not depend on n, so T p falls faster than any power of
 n at T = n and at T = n^2. P(S) goes to 1 - 1/e (T = n) or to 1 (T = n^2), Q(S) to 0: for all c, c', zeta, G and r,
 and all delta < 1 - 1/e or < 1, no epsilon holds once n is large.
+
+*Small delta.* All that needs delta well above 1/n: the threshold of line 10 falls with delta_1, and for delta < 1/n
+nearly every step of this example is noisy. There a single step is enough (:func:`one_step`), because the theorem does
+not ask for ``epsilon < c_1 T/n^2``. With T = 1 theta_2 is ``alpha (side/2 - b)`` where the last record was drawn and
+``-alpha b`` where it was not, b being the noise, or 0 without. So ``theta_2 > alpha/4`` has probability at least
+``Phi(1/(4 sigma))/n`` on the first data set and at most ``Phi(-1/(4 sigma))`` on the second, for every c'; and sigma
+falls as sqrt(log n)/n.
 """
 
 from __future__ import annotations
@@ -25,7 +32,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from papers.evidence.runs import SEED, Setting, count_runs, facts_of, lone_record, second_positive
 from papers.evidence.text import constant, constants, counted, number, table
@@ -40,6 +47,10 @@ CONSTANT = 8.0
 CONSTANTS = (1.0, 2.0, 8.0, 32.0, 128.0)
 """c': for zeta or G other than those of the study read c' G/zeta."""
 DELTAS = (0.1, 0.01, 1e-3, 1e-5)
+RARE = 0.1
+"""n delta of the single step."""
+SINGLE = ((10**4, 50.0), (10**6, 1000.0))
+"""n and c of the single step."""
 RUNS = Setting(records=20_000, steps=6000, trials=300, constants=(2.0,))
 RUNS_DELTA = 0.01
 
@@ -92,14 +103,26 @@ def first_false(other: float, delta: float) -> int:
     raise ArithmeticError("No n up to 1e20 was enough.")
 
 
+def one_step(records: int, c: float, delta: float) -> dict[str, float]:
+    """T = 1 and the event that theta_2 is above alpha/4: the bound on epsilon, for every c'."""
+    margin = 0.25 / plan_of(records, CONSTANT, delta, 1, c).scale
+    hit, false = float(ndtr(margin)) / records, float(log_ndtr(-margin))
+    shown = math.log(hit - delta) - false if hit > delta else 0.0
+    return {"n": records, "c": c, "delta": delta, "hit": hit, "false": math.exp(false), "epsilon": max(0.0, shown)}
+
+
 def exact() -> dict[str, Any]:
-    """The bound at the study's n for several T, and the n from which on it exceeds the claim, over c' and delta."""
+    """The bound at the study's n for several T, the n from which on it exceeds the claim, and the single step."""
     n, other = RUNS.records, RUNS.constants[0]
     bounds = [
         {"T": steps, **exact_bound(plan_of(n, other, RUNS_DELTA, steps), n, RUNS_DELTA)} for steps in (6000, n, n * n)
     ]
     firsts = [{"delta": delta, "n": [[c, first_false(c, delta)] for c in CONSTANTS]} for delta in DELTAS]
-    return {"n": n, "contribution_constant": other, "delta": RUNS_DELTA, "bounds": bounds, "first_false": firsts}
+    single = [one_step(records, c, RARE / records) for records, c in SINGLE]
+    return {
+        "n": n, "contribution_constant": other, "delta": RUNS_DELTA, "bounds": bounds, "first_false": firsts,
+        "one_step": single,
+    }  # fmt: skip
 
 
 def run(setting: Setting, delta: float, *, seed: int, share: float = 1.0) -> list[dict[str, Any]]:
@@ -160,6 +183,7 @@ def measure(seed: int = SEED) -> dict[str, Any]:
 def markdown(data: dict[str, Any]) -> str:
     """The tables of the documentation."""
     found = data["exact"]
+    least = min(row["delta"] * n for row in found["first_false"] for _, n in row["n"])
     return "\n".join([
         *constants(data), "",
         f"Computed, not sampled: n = {found['n']:,}, c' = {found['contribution_constant']:g}, any c, claimed "
@@ -176,6 +200,16 @@ def markdown(data: dict[str, Any]) -> str:
         *table(
             ["delta", *(f"c' = {c:g}" for c in CONSTANTS)],
             [[f"{row['delta']:g}", *(f"{n:,}" for _, n in row["n"])] for row in found["first_false"]],
+        ), "",
+        f"In every cell δ is at least {least:g}/n. A single step (T = 1) at δ = {RARE:g}/n, the event that the second "
+        "weight is above α/4, any c', claimed (1, δ):", "",
+        *table(
+            ["n", "c", "probability on the first data set, at least", "on the second, at most", "epsilon at least"],
+            [
+                [f"{row['n']:,}", f"{row['c']:g}", f"{row['hit']:.1e}", f"{row['false']:.1e}",
+                 f"**{number(row['epsilon'])}**"]
+                for row in found["one_step"]
+            ],
         ), "",
         f"Runs of `PidpSgd`, claimed (1, {found['delta']:g}):", "",
         *table(

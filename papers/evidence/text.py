@@ -36,5 +36,10 @@ def constant(name: str, value: float, source: str) -> dict[str, Any]:
 
 def constants(data: dict[str, Any]) -> list[str]:
     """The constants of a study as a table."""
-    rows = [[row["constant"], f"{row['value']:.4g}", row["source"]] for row in data["constants"]]
+    rows = [[row["constant"], _plain(row["value"]), row["source"]] for row in data["constants"]]
     return table(["constant", "value", "where it comes from"], rows)
+
+
+def _plain(value: float) -> str:
+    """Whole numbers from a thousand on with all their digits, others with four."""
+    return f"{value:,.0f}" if value >= 1000 and value == int(value) else f"{value:.4g}"

@@ -6,13 +6,13 @@ Scores are computed on held-out records and are not private.
 """
 
 import contextlib
-import functools
 import math
 import warnings
 
 import numpy as np
 
 from tacit import LogisticRegression, RefutedWarning, datasets
+from tacit.datasets.stand_ins import cached
 from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms import defaults
 from tacit.mechanisms.input_plan import Setting, proven, published
@@ -27,10 +27,15 @@ from tacit.types import Budget
 EPSILONS = (0.1, 1.0)
 DELTA = 0.01
 INTERCEPT = 0.5
-RADIUS = {"regression": 3.0, "classification": 8.05}
+RADIUS = {"regression": 3.0, "classification": 10.0}
+"""eta, which the paper leaves open: the least whole number above the norm of the best weights (2.93 and 9.67 over all
+records), so that the ball does not bind where there is no noise. Looked up in the data: for this figure, not for use.
+"""
 CENTRAL_ROWS = 2**21
 """Rows that a central classifier, which passes over the data, may take for a size, an epsilon and a split."""
 TESTED = 20_000
+QUADRATIC = "NP, quadratic"
+"""Classification without noise and without a ball, by the quadratic stand-in: what the stand-in alone costs."""
 
 
 def sizes(largest):
@@ -43,7 +48,7 @@ def power_of_two(n):
     return f"2^{round(math.log2(n))}"
 
 
-@functools.cache
+@cached
 def load(rows=None):
     """Design rows, targets in [-1, 1], labels; read once a process."""
     X, income = datasets.load("acs_pums_2024", rows=rows).arrays()
@@ -52,9 +57,9 @@ def load(rows=None):
     return design, (income - 1e5) / 1e5, np.where(income > 5e4, 1.0, -1.0)
 
 
-def setting_of(task, features, n):
-    """The public setting of input perturbation for a task."""
-    radius = RADIUS[task]
+def setting_of(task, features, n, radius=None):
+    """The public setting of input perturbation for a task; ``radius`` None is the figures' own."""
+    radius = RADIUS[task] if radius is None else radius
     name = "squared" if task == "regression" else "paper"
     return Setting(
         features=features,
@@ -124,6 +129,11 @@ def objective_noise(setting, budget, calibration):
     return min(pairs, key=loss)
 
 
+def input_status(numbers, cohort, budget):
+    """Of either calibration: proven where our price of this noise is within the budget, else what the paper claims."""
+    return "proven" if fits(numbers.events(cohort), budget) else THEOREMS["input-paper"].status
+
+
 def objective_status(setting, budget, noise, strong):
     """Proven where the exact price of this noise is within the budget, else what its paper claims."""
     return "proven" if fits((objective_event(setting, noise, strong),), budget) else "claimed"
@@ -144,11 +154,11 @@ def quadratic_weights(task, setting, budget, second, cross, draws, source):
     second, cross = loss.curvature * second, loss.slope * cross
     found = {}
     for calibration, numbers in input_numbers(setting, budget).items():
-        status = THEOREMS["input" if calibration == "proven" else "input-paper"].status
         weights = [draw(numbers, second, cross, setting.cohort, source) for _ in range(draws)]
-        found[f"Input ({calibration})"] = status, weights
+        found[f"Input ({calibration})"] = input_status(numbers, setting.cohort, budget), weights
+    plain = [minimise(second + 1e-9 * setting.cohort * np.eye(d), cross, 1e6).weights]
     if task != "regression":
-        return found
+        return found | {QUADRATIC: (None, plain)}
     for calibration in ("proven", "paper"):
         noise, strong = objective_noise(setting, budget, calibration)
         quadratic = second + strong * np.eye(d)
@@ -158,8 +168,7 @@ def quadratic_weights(task, setting, budget, second, cross, draws, source):
         found[f"Obj-Gauss ({calibration})"] = objective_status(setting, budget, noise, strong), weights
     weights = [output_weights(setting, budget, second, cross, source) for _ in range(draws)]
     found["Output"] = THEOREMS["sphere-output"].status, weights
-    found["NP"] = None, [minimise(second + 1e-9 * setting.cohort * np.eye(d), cross, 1e6).weights]
-    return found
+    return found | {"NP": (None, plain)}
 
 
 def classifiers(X, y, epsilon, draws, seed):
@@ -183,7 +192,7 @@ def classifiers(X, y, epsilon, draws, seed):
     return found
 
 
-def measure(task, split, draws, largest, rows):
+def measure(task, split, draws, largest, rows, radius):
     """One split: the error or accuracy of every method at every size and epsilon, one point a draw of the noise."""
     design, targets, labels = load(rows)
     values = targets if task == "regression" else labels
@@ -199,7 +208,7 @@ def measure(task, split, draws, largest, rows):
         if task == "classification":
             plain = classifiers(X, y, math.inf, 1, 0)
         for epsilon in EPSILONS:
-            setting = setting_of(task, design.shape[1], n)
+            setting = setting_of(task, design.shape[1], n, radius)
             found = quadratic_weights(task, setting, Budget(epsilon, DELTA), *sums[n], draws, source)
             if task == "classification":
                 few = min(draws, max(2, CENTRAL_ROWS // n))

@@ -7,23 +7,15 @@ from typing import Any
 from papers.engine.figure import Figure, Finding, Point
 from papers.shared import printed_bounds
 from papers.shared import statements as says
-from papers.shared.accuracy import (
-    LAMBDA,
-    LARGE,
-    LINEAR_REFERENCE,
-    NETWORK_REFERENCE,
-    SMALL,
-    Grid,
-    linear,
-    network,
-    show,
-    with_gaps,
-)
+from papers.shared.accuracy import LARGE, SMALL, Grid, show, with_gaps
+from papers.shared.choosing import Axis
+from papers.shared.curves import LAMBDA, LINEAR_REFERENCE, NETWORK_REFERENCE, RIDGE, linear, network
+from papers.shared.intervals import Count
 from tacit.estimators.base import INTERCEPT
+from tacit.mechanisms import GradientPerturbation, Output
 from tacit.published import PublishedInput
 
 EPSILONS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.25)
-FEWER = (0.01, 0.1, 0.25)
 QUICK = (0.01, 0.1, 0.25)
 OURS = "input perturbation, own noise"
 SHARED = "input perturbation, one draw for all"
@@ -31,9 +23,15 @@ OBJECTIVE = "objective (Kifer et al.)"
 OUTPUT = "output (Zhang et al.)"
 BASSILY = "gradient (Bassily et al.)"
 GRADIENT = "gradient (Wang et al.)"
+EXACT = "noisy gradient descent (exact price)"
+PRINTED = "gradient (Wang et al.), published noise, c = 1"
 SAMPLED = "gradient, sampled (DP-SGD)"
+RISK = "excess empirical risk"
 SMOOTH = (1 + INTERCEPT**2) / 4
-CHOICES = {"steps": (20, 100, 500), "rate": (1.0, 4.0)}
+LENGTHS = Axis("steps", (20, 200), lowest=1, highest=200)
+DESCENT = (Axis("rate", (0.1, 0.46, 2.15, 10.0)), LENGTHS)
+WHOLE = (Axis("step", (0.1, 0.46, 2.15, 10.0)), LENGTHS)
+STEPS = (1, 2, 5, 10, 20, 50, 100, 200)
 
 
 def kifer(epsilon: float, records: int) -> float:
@@ -42,40 +40,69 @@ def kifer(epsilon: float, records: int) -> float:
 
 
 LINEAR = (
-    linear(OURS, PublishedInput(constant=1.0), "paper", choices=CHOICES),
-    linear(SHARED, PublishedInput(constant=1.0, shared=True), "paper", choices=CHOICES),
-    linear(OBJECTIVE, "objective", "paper", strength=kifer),
-    linear(OUTPUT, "output-zhang-2017", "paper"),
-    linear(BASSILY, "bassily-2014", "paper"),
-    linear(GRADIENT, "gradient"),
-    linear("input, local and shuffled", "input-local"),
-    linear("default", "auto"),
-)
+    linear(OURS, PublishedInput(constant=1.0), "paper", axes=DESCENT),
+    linear(SHARED, PublishedInput(constant=1.0, shared=True), "paper", axes=DESCENT),
+    linear(OBJECTIVE, "objective", "paper", strength=kifer, axes=(Axis("times", STEPS, lowest=1),)),
+    linear(OUTPUT, Output("descent"), "paper", axes=(Axis("steps", STEPS, lowest=1, highest=200),)),
+    linear(
+        BASSILY,
+        GradientPerturbation(momentum=0.0, schedule="inverse-root", average="last", published="bassily-2014"),
+        "paper", axes=(Axis("radius", (0.05, 0.23, 1.08, 5.0)), LENGTHS),
+    ),
+    linear(
+        PRINTED,
+        GradientPerturbation(
+            momentum=0.0, schedule="constant", average="last", published="wang-2017", constant=1.0
+        ),
+        "paper", axes=WHOLE,
+    ),
+    linear(EXACT, GradientPerturbation(), axes=WHOLE),
+    linear("input, local and shuffled (not tuned)", "input-local"),
+    linear("default (not tuned)", "auto"),
+)  # fmt: skip
 """The four of the paper with their own published noise where we have it, what it proposes, and ours."""
-NETWORK_CHOICES = {"steps": (20, 80), "step": (2.0, 1.0)}
-PUBLISHED = {"constant": 1.0, "condition": "polyak-lojasiewicz"}
+PUBLISHED: dict[str, Any] = {"constant": 1.0, "condition": "polyak-lojasiewicz", "regularization": RIDGE}
+NETWORK_STEPS = (Axis("step", (0.1, 0.46, 2.15, 10.0)),)
+NETWORK_LENGTH = Axis("steps", (60,), lowest=1, highest=200, factor=10 / 3)
 NETWORK = (
-    network(OURS, "input-perturbation", choices=NETWORK_CHOICES, **PUBLISHED),
-    network(SHARED, "input-perturbation", choices=NETWORK_CHOICES, shared=True, **PUBLISHED),
-    network(SAMPLED, "dp-sgd"),
+    network(OURS, "input-perturbation", axes=(*NETWORK_STEPS, NETWORK_LENGTH), **PUBLISHED),
+    network(SHARED, "input-perturbation", axes=(*NETWORK_STEPS, NETWORK_LENGTH), shared=True, **PUBLISHED),
+    network(
+        EXACT,
+        "dp-sgd",
+        axes=(*NETWORK_STEPS, Axis("epochs", (30,), lowest=1, highest=100, factor=10 / 3)),
+        batch=lambda records: records,
+    ),
+    network(SAMPLED, "dp-sgd", axes=(Axis("step", (0.05, 0.23, 1.08, 5.0)),)),
 )
 ABOUT = (
-    "60/20/20 split, the same for all; seeds change the noise only. c = 1; delta = n^(-3/2), since the paper sets it "
-    "'according to the size'; rows of norm 1 by public bounds. T and the step size of input perturbation are chosen on "
-    "validation records at no charge, as the paper does; no other method is tuned on the data. "
+    "60/20/20 split; seeds change the noise only. c = 1; delta = n^(-3/2), since the paper sets it 'according to the "
+    "size'; rows of norm 1 by public bounds. The paper chooses T and the step size by cross-validation. So here: every "
+    "method tries as many settings, and the mean accuracy of 3 noisy fits on validation records chooses (the loss "
+    "where accuracies are equal), at no charge; where the best lies at the edge of a grid, the grid is extended, by at "
+    "most 6 settings. What is called 'not tuned' is ours as it comes. 5 seeds. "
 )
 LINEAR_ABOUT = (
     ABOUT
-    + "lambda = 0.001 for all, but for what Kifer et al. need at small epsilon. Wang et al.'s gradient descent is "
-    "priced exactly; Kifer et al., Zhang et al. and Bassily et al. have their published noise. Added: the local, "
+    + "8 settings: 4 step sizes over two decades by 2 lengths, 20 and 200 steps, extended down to 1; 8 lengths of "
+    "Zhang et al.'s descent, whose step size its theorem sets; 8 regularisers of Kifer et al.'s, from the least that "
+    "its theorem allows. lambda = 0.001 for all others. All four baselines have their published noise, with c = 1 "
+    "where it is open; the n^2 single steps of Bassily et al. are taken in groups, noise and step sizes added up, with "
+    "4 radii of its ball in the place of step sizes. Added: noisy gradient descent with its exact price, the local, "
     "shuffled form and our default."
 )
 NETWORK_ABOUT = (
-    ABOUT + "One hidden layer as wide as the input, theorem 3's noise (Polyak-Lojasiewicz). Objective and output "
-    "perturbation of a network rest on no theorem (they need a convex loss), and Bassily et al. set noise for n^2 "
-    "steps: all three are left out. Gradient perturbation is DP-SGD: over all records, as Wang et al. have it, "
-    "the steps that can be afforded do not train a network. L* is a network trained without privacy, so a gap can be "
-    "negative. 3 epsilons, 3 seeds."
+    ABOUT + "4 step sizes over two decades, at 60 steps, extended to as few as 1 and as many as 200 where that is "
+    "better. One hidden layer as wide as the input, theorem 3's noise (Polyak-Lojasiewicz), lambda = 1e-5. Objective "
+    "and output perturbation of a network rest on no theorem (they need a convex loss), and Bassily et al. set noise "
+    "for n^2 steps, which leaves nothing of a network: all three have no meaning here. Gradient perturbation is that "
+    "over all records (30 steps, extended to 1 and 100) and DP-SGD, both priced exactly. L* is a network trained "
+    "without privacy to convergence, so a gap can be negative."
+)
+SMALL_ABOUT = LINEAR_ABOUT.replace("seeds change the noise only", "a split a seed").replace("5 seeds", "10 seeds") + (
+    "Each split has a choice of its own, and methods are compared within splits, since small sets differ more by them "
+    "than by the noise; on Iris one test record is 0.033. Iris: virginica against the rest, since the algorithm has "
+    "two classes."
 )
 
 
@@ -83,14 +110,15 @@ def table1(f: printed_bounds.Letters) -> printed_bounds.Bounds:
     """Table 1, every hidden constant 1. For Chaudhuri et al. 'noise' is gamma, larger being better; else a variance.
 
     Of Kifer et al., ||b||^2 is its mean (p times the variance) and ||theta|| is D; zeta is G; m of DP-SVRG is L/Delta.
-    Wang, Gaboardi & Xu's bound is read as (sqrt(p)/(sqrt(n) epsilon))^(L/(L+2p)); their noise is as printed.
+    Wang, Gaboardi & Xu's bound is read as (sqrt(p)/(sqrt(n) epsilon))^(L/(L+2p)); their noise is as printed. Networks
+    are not strongly convex: input perturbation has (12) and (13) there, without sqrt(Delta).
     """
     log, e2 = math.log(1 / f.delta), f.epsilon**2
     spheres = math.log(f.p / f.delta) ** 2 * f.p**2 / (f.n**2 * e2)
     kifer = f.G**2 * (f.epsilon + math.log(4 / f.delta**2)) / e2
     both = f.G**2 * log / (f.n**2 * e2)
     fukuchi = f.G**2 * (math.log(16 / f.delta) + f.epsilon) / (f.n * e2)
-    ours = f.G**2 * log / (f.n * (f.n - 1) * math.sqrt(f.strong) * e2)
+    ours = f.G**2 * log / (f.n * (f.n - 1) * (math.sqrt(f.strong) if f.kind == "LR" else 1.0) * e2)
     determinant = math.log(1 + 2 * f.L / (f.n * f.strong) + (f.L / (f.n * f.strong)) ** 2)
     rows = {
         "output (Chaudhuri et al.)": (f.n * f.strong * f.epsilon, spheres * (f.L + f.strong) / f.strong**2),
@@ -113,20 +141,21 @@ def table1(f: printed_bounds.Letters) -> printed_bounds.Bounds:
         "input (Fukuchi et al.)": (fukuchi, f.p * fukuchi * f.epsilon / f.L),
         OURS: (ours * f.T, f.rate * (2 * f.L * f.D + f.G) * f.G * f.d * math.log(f.n) ** 2 * ours),
     }  # fmt: skip
-    return {row: {"noise": noise, "excess empirical risk": risk} for row, (noise, risk) in rows.items()}
+    return {row: {"noise": noise, RISK: risk} for row, (noise, risk) in rows.items()}
 
 
 def check_curves(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Finding]:
     """Section 6, on accuracy and gap."""
     done, said = with_gaps(points), expected["curves"]
     return [
-        says.beats(done, said["better"], OURS, (BASSILY, OBJECTIVE), share=0.9),
-        says.alike(done, said["same"], OURS, (GRADIENT, OUTPUT)),
+        says.beats(done, said["better"], OURS, (BASSILY, OBJECTIVE)),
+        says.alike(done, said["same"], OURS, (PRINTED, OUTPUT)),
         says.fluctuates(done, said["fluctuates"], BASSILY),
         says.alike(done, said["gap_same"], OURS, (OUTPUT,), y="gap"),
-        says.beats(done, said["gap_better"], OURS, (OBJECTIVE, BASSILY, GRADIENT), y="gap"),
+        says.beats(done, said["gap_better"], OURS, (OBJECTIVE, BASSILY, PRINTED), y="gap"),
         says.vanishes(done, said["gap_zero"], OURS),
         says.proven_price(done, OURS),
+        says.chances(done),
     ]
 
 
@@ -134,38 +163,61 @@ def check_networks(points: Sequence[Point], expected: Mapping[str, Any]) -> list
     """What section 6 says of networks, as far as the compared methods exist for them."""
     done, said = with_gaps(points), expected["curves"]
     return [
-        says.alike(done, said["same"], OURS, (SAMPLED,)),
+        says.alike(
+            done, f"{said['same']} (networks: beside noisy gradient descent with its exact price)", OURS, (EXACT,)
+        ),
         says.vanishes(done, said["gap_zero"], OURS),
         says.proven_price(done, OURS),
+        says.chances(done),
     ]
 
 
 def check_table(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Finding]:
-    """Section 2's comparisons of bounds, as ratios of ours to theirs."""
+    """Section 2's comparisons of bounds: ours over theirs, and over what the paper concedes, in most cells below 1.
+
+    Where it says 'almost', below 2: hidden constants are 1 here, so no ratio is worth more than that.
+    """
     said, findings = expected["table1"], []
-    for key, quantity, other, limit in (
-        ("noise_gradient", "noise", GRADIENT, 1.0),
-        ("noise_svrg", "noise", "DP-SVRG (Wang et al.)", 1.0),
-        ("noise_bassily", "noise", BASSILY, 1.0),
-        ("noise_fukuchi", "noise", "input (Fukuchi et al.)", 1.0),
-        ("risk_bassily", "excess empirical risk", BASSILY, 1.0),
-        ("risk_gradient", "excess empirical risk", GRADIENT, 2.0),
-        ("risk_fukuchi", "excess empirical risk", "input (Fukuchi et al.)", 1.0),
+    every, svrg, fukuchi = LARGE + SMALL, "DP-SVRG (Wang et al.)", "input (Fukuchi et al.)"
+    for key, quantity, other, kinds, sets, limit in (
+        ("noise_gradient", "noise", GRADIENT, ("LR",), every, 1.0),
+        ("noise_network", "noise", GRADIENT, ("MLP",), every, 2.0),
+        ("noise_svrg", "noise", svrg, printed_bounds.KINDS, every, 1.0),
+        ("noise_bassily", "noise", BASSILY, printed_bounds.KINDS, every, 1.0),
+        ("noise_fukuchi", "noise", fukuchi, printed_bounds.KINDS, LARGE, 1.0),
+        ("noise_fukuchi_small", "noise", fukuchi, printed_bounds.KINDS, SMALL, 1.0),
+        ("risk_bassily", RISK, BASSILY, printed_bounds.KINDS, every, 1.0),
+        ("risk_gradient", RISK, GRADIENT, ("LR",), every, 2.0),
+        ("risk_network", RISK, GRADIENT, ("MLP",), every, 2.0),
+        ("risk_fukuchi", RISK, fukuchi, printed_bounds.KINDS, LARGE, 1.0),
+        ("risk_fukuchi_small", RISK, fukuchi, printed_bounds.KINDS, SMALL, 1.0),
     ):
-        found = printed_bounds.ratios(points, quantity, OURS, other)
-        holds = max(found.values()) < limit if found else None
-        findings.append(
-            Finding(said[key], holds, f"Ours over theirs: {printed_bounds.span(found)}." if found else "No rows.")
-        )
+        found = {
+            (data, kind, epsilon): ratio / (conceded(data, kind) if key == "risk_gradient" else 1.0)
+            for (data, kind, epsilon), ratio in printed_bounds.ratios(points, quantity, OURS, other).items()
+            if kind in kinds and data in sets
+        }
+        below = Count.of(ratio < limit for ratio in found.values())
+        over = "theirs times d log(n)/p" if key == "risk_gradient" else "theirs"
+        words = f"Ours over {over}: {printed_bounds.span(found)}; below {limit:g} in {below}." if found else "No rows."
+        if key in ("noise_gradient", "risk_gradient"):
+            words += f" 1/sqrt(Delta) is a factor {1 / math.sqrt(LAMBDA):.3g} of it; Delta = {LAMBDA:g} is our choice."
+        findings.append(Finding(said[key], below.more_than(says.MOST) if found else None, words))
     return findings
 
 
+def conceded(data: str, kind: str) -> float:
+    """d log(n)/p, or 1 if that is more: how far above Wang et al.'s the paper says that its excess risk bound is."""
+    f = printed_bounds.letters(data, kind, 1.0, None, None)
+    return max(1.0, f.d * math.log(f.n) / f.p)
+
+
 _BOUNDS = printed_bounds.Bounding(LARGE + SMALL, (0.01, 0.25), None, 100, table1)
-_CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, None, 5, quick_epsilons=QUICK)
-_SMALL = Grid("LR", SMALL, EPSILONS, LINEAR, LINEAR_REFERENCE, None, 5, quick_epsilons=QUICK)
+_CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, None, quick_epsilons=QUICK)
+_SMALL = Grid("LR", SMALL, EPSILONS, LINEAR, LINEAR_REFERENCE, None, 10, resplit=True, quick_epsilons=QUICK)
 _NETWORKS = Grid(
-    "MLP", LARGE, FEWER, NETWORK, NETWORK_REFERENCE, None, 3, quick_epsilons=(0.01, 0.25), quick_rows=1500,
-    quick_seeds=1, quick_choices=1,
+    "MLP", LARGE, EPSILONS, NETWORK, NETWORK_REFERENCE, None, quick_epsilons=(0.01, 0.25), quick_rows=1500,
+    quick_seeds=1,
 )  # fmt: skip
 _CLAIM = (
     "Noise on the features alone gives (epsilon, delta)-differential privacy, and about the accuracy and gap of the "
@@ -180,7 +232,8 @@ FIGURES = (
     Figure(
         "table1", "Table 1: noise and excess-risk bounds", "The bounds are as good as the best, or better.",
         "Every row at n, d, p of the experiments, epsilon 0.01 and 0.25, T = 100, lambda = 0.001; hidden "
-        "constants, D and the step size are 1. Refused: the determinant uses up the whole budget of Chaudhuri et "
+        "constants, D and the step size are 1. Input perturbation of networks has the bounds of Theorems 3 and 4. "
+        "Refused: the determinant uses up the whole budget of Chaudhuri et "
         "al.'s objective perturbation, and lambda would have to be larger.", _BOUNDS.cells, _BOUNDS.measure,
         printed_bounds.show, check_table,
     ),
@@ -193,8 +246,7 @@ FIGURES = (
         _NETWORKS.measure, show, check_networks, needs=LARGE, extras=("torch",),
     ),
     Figure(
-        "figure4", "Figure 4: small sets, logistic regression", _CLAIM, LINEAR_ABOUT + " Iris: virginica against "
-        "the rest, since the algorithm has two classes.", _SMALL.cells, _SMALL.measure, show, check_curves,
-        needs=SMALL,
+        "figure4", "Figure 4: small sets, logistic regression", _CLAIM, SMALL_ABOUT, _SMALL.cells,
+        _SMALL.measure, show, check_curves, needs=SMALL,
     ),
 )  # fmt: skip

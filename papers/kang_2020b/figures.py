@@ -5,33 +5,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from papers.engine.figure import Figure, Finding, Point
-from papers.shared import printed_bounds
+from papers.shared import printed_bounds, sgd_baselines
 from papers.shared import statements as says
-from papers.shared.accuracy import (
-    LARGE,
+from papers.shared.accuracy import LARGE, SMALL, Grid, show, with_gaps
+from papers.shared.choosing import Axis
+from papers.shared.curves import (
     LINEAR_REFERENCE,
     NETWORK_REFERENCE,
-    SMALL,
-    Grid,
+    RIDGE,
+    Curve,
+    in_passes,
     linear,
     network,
-    show,
-    with_gaps,
 )
-from tacit.mechanisms import GradientPerturbation, Individual, Poisson
+from papers.shared.sgd_baselines import ABADI, BATCHES, OTHERS, SINGLE, SMOOTHED, WU
 from tacit.published import PiDbdpErm, PublishedInput
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 3.0, 5.0, 7.0)
-FEWER = (0.1, 1.0, 7.0)
 QUICK = (0.1, 1.0, 7.0)
 DELTA = 1e-3
 """The paper: "set differently according to different datasets and can be considered as a constant"."""
 FIRST = "DBDP-ERM (Algorithm 1)"
 OURS = "PI-DBDP-ERM (Algorithm 2), norm as printed"
 ELEMENTS = "PI-DBDP-ERM (Algorithm 2), element-wise"
-ABADI, WU, SMOOTHED = "DP-SGD (Abadi et al.)", "output (Wu et al.)", "DP-LSSGD (Wang et al.)"
-OTHERS = (ABADI, WU, SMOOTHED)
-CHOICES = {"steps": (1000, 10000), "step": (0.03, 0.3, None)}
+PRINTED = "PI-DBDP-ERM (Algorithm 2), T = n, step 1/L"
 
 
 def first(records: int) -> PublishedInput:
@@ -39,43 +36,56 @@ def first(records: int) -> PublishedInput:
     return PublishedInput("dbdp-erm", constant=1.0, batch=records**-0.5)
 
 
-LINEAR = (
-    linear(FIRST, first, "paper", choices={"steps": (100, 500), "rate": (0.3, 4.0)}),
-    linear(OURS, PiDbdpErm(constant=1.0), "paper", choices=CHOICES),
-    linear(ELEMENTS, PiDbdpErm(constant=1.0, test="elements"), "paper", choices=CHOICES),
-    linear(ABADI, GradientPerturbation(Poisson(0.05))),
-    linear(WU, "output-wu-2017-strong"),
-    linear(SMOOTHED, "dp-lssgd"),
-    linear("individual accounting", Individual()),
-    linear("noisy gradient descent", GradientPerturbation()),
-    linear("default", "auto"),
-)
-NETWORK_CHOICES = {"steps": (1000,), "step": (0.01, 0.1)}
+def curves(first_steps: tuple[int, int], passes: tuple[float, float]) -> tuple[Curve, ...]:
+    """Logistic regression; T of Algorithm 1 and the passes of Algorithm 2 depend on the size of the set."""
+    improved = (SINGLE, Axis("passes", passes, highest=10 * passes[-1]))
+    descent = (Axis("rate", (0.1, 0.46, 2.15, 10.0)), Axis("steps", first_steps, lowest=1, highest=first_steps[-1]))
+    return (
+        linear(FIRST, first, "paper", axes=descent),
+        linear(OURS, PiDbdpErm(constant=1.0), "paper", axes=improved, resolve=in_passes()),
+        linear(ELEMENTS, PiDbdpErm(constant=1.0, test="elements"), "paper", axes=improved, resolve=in_passes()),
+        linear(PRINTED, PiDbdpErm(constant=1.0), "paper"),
+        *sgd_baselines.LINEAR,
+    )
+
+
+LINEAR = curves((100, 1000), (0.1, 1.0))
+FEW = curves((100, 1000), (1.0, 10.0))
+SHORTER = Axis("steps", (300,), lowest=1, highest=300, factor=10)
+SHARED: dict[str, Any] = {"constant": 1.0, "regularization": RIDGE}
 NETWORK = (
-    network(
-        FIRST, "dbdp-erm", constant=1.0, batch=lambda records: records**-0.5,
-        choices={"steps": (100, 500), "step": (2.0, 0.3)},
-    ),
-    network(OURS, "pi-dbdp-erm", constant=1.0, choices=NETWORK_CHOICES),
-    network(ELEMENTS, "pi-dbdp-erm", constant=1.0, test="elements", choices=NETWORK_CHOICES),
-    network(ABADI, "dp-sgd"),
-    network(SMOOTHED, "dp-sgd", smoothing=1.0),
-)  # fmt: skip
+    network(FIRST, "dbdp-erm", batch=lambda records: records**-0.5, axes=(BATCHES, SHORTER), **SHARED),
+    network(OURS, "pi-dbdp-erm", steps=1000, axes=(SINGLE,), **SHARED),
+    network(ELEMENTS, "pi-dbdp-erm", test="elements", steps=1000, axes=(SINGLE,), **SHARED),
+    *sgd_baselines.NETWORK,
+)
 ABOUT = (
-    "60/20/20 split, the same for all; seeds change the noise only. c = 1, delta = 0.001, T_local = 10, rows of norm 1 "
-    "by public bounds, batches of sqrt(n) in Algorithm 1. T and the step size of both published algorithms are chosen "
-    "on validation records at no charge, as the paper does; the others are not tuned on data. "
+    "60/20/20 split; seeds change the noise only. c = 1, delta = 0.001, T_local = 10, rows of norm 1 by public bounds, "
+    "batches of sqrt(n) in Algorithm 1, which starts at random. The paper chooses T and the step size by "
+    "cross-validation. So here: every method tries as many settings, and the mean accuracy of 3 noisy fits on "
+    "validation records chooses (the loss where accuracies are equal), at no charge; where the best lies at the edge "
+    "of a grid, the grid is extended, by at most 16 settings. What is called 'not tuned' is ours as it comes. 5 seeds. "
 )
 LINEAR_ABOUT = (
-    ABOUT + "lambda = 0.001 for all. Line 9 of Algorithm 2 is run as printed (the Euclidean norm of m ratios) and "
-    "element by element. Added: individual accounting (the proven form of the idea), noisy gradient descent, our "
-    "default."
+    ABOUT + "8 settings: 4 step sizes over two decades by 2 lengths, extended (Algorithm 1: 100 and 1,000 steps; "
+    "Algorithm 2: a tenth of a pass and one pass, on small sets one and ten, ten times that where it is better; "
+    "DP-SGD: 50 and 500 batches); Wu et al.: 4 regularisers by 1 and 10 passes, the step size being its theorem's. "
+    "lambda = 0.001 for all others. Line 9 of Algorithm 2 is run as printed (the Euclidean norm of m ratios) and "
+    "element by element; and with theorem 3's step 1/L and T = n, a curve of its own. Added: individual accounting "
+    "(the proven form of the idea), noisy gradient descent, our default."
+)
+SMALL_ABOUT = LINEAR_ABOUT.replace("seeds change the noise only", "a split a seed").replace("5 seeds", "10 seeds") + (
+    "Each split has a choice of its own, and methods are compared within splits, since small sets differ more by them "
+    "than by the noise; on Iris one test record is 0.033. Iris: virginica against the rest, since the algorithm has "
+    "two classes."
 )
 NETWORK_ABOUT = (
-    ABOUT + "One hidden layer as wide as the input. Output perturbation (Wu et al.) of a network rests on no theorem: "
-    "left out. Algorithm 2 starts at a pre-trained network (60 iterations of L-BFGS), takes 1,000 steps, and H^-1 is "
-    "approximated (largest curvatures of 1,000 records, damped). L* is a network trained without privacy, so a gap can "
-    "be negative. 3 epsilons, one seed: the time of two cores allows no more."
+    ABOUT + "4 step sizes over two decades; Algorithm 1, whose noise grows with T, takes 300 batches, extended down to "
+    "1 where that is better. Algorithm 2, which starts at a pre-trained network (60 iterations of L-BFGS), takes 1,000 "
+    "steps on single records: cut for time, where DP-SGD sees the records 4 to 26 times. One hidden layer as wide as "
+    "the input. Output perturbation (Wu et al.) of a network rests on no theorem: left out. H^-1 is approximated (the "
+    "64 largest curvatures of 4,000 records, damped). lambda = 1e-5, so that the networks are those of L*, which is "
+    "trained without privacy and without a regulariser, to convergence; a gap can be negative."
 )
 NOISE, UTILITY = "noise", "utility"
 SONG, IMPROVED = "Song et al. 2013", "PI-DBDP-SGD (worst case)"
@@ -115,12 +125,7 @@ def check_table(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Fi
         ("utility_wu", UTILITY, WU),
     ):
         found = printed_bounds.ratios(points, quantity, IMPROVED, other)
-        if not found:
-            findings.append(Finding(said[key], None, "No rows."))
-            continue
-        better = sum(ratio <= 1 for ratio in found.values())
-        words = f"No larger in {better} of {len(found)} cells; ours over theirs: {printed_bounds.span(found)}."
-        findings.append(Finding(said[key], better == len(found), words))
+        findings.append(printed_bounds.no_larger(found, said[key]))
     limits = {p["data"]: p["value"] for p in points if p["row"] == "T/n^2"}
     least = min(p["epsilon"] for p in points)
     words = ", ".join(f"{data} {limit:.2g}" for data, limit in limits.items())
@@ -136,25 +141,33 @@ def check_table(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Fi
 def check_curves(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Finding]:
     """Section 5, on accuracy and gap."""
     done, said = with_gaps(points), expected["curves"]
+    readings = [ours for ours in (OURS, ELEMENTS) if says.cells(done, ours)]
+    found = [
+        says.follows(done, said["rises"], (FIRST, *readings, *OTHERS)),
+        says.alike(done, said["similar"], FIRST, OTHERS, some=True),
+        says.alike(done, said["gap_similar"], FIRST, OTHERS, y="gap", some=True),
+    ]
+    for ours in readings:
+        found += [
+            says.beats(done, f"{said['better']} ({ours})", ours, (FIRST,)),
+            says.behind(done, f"{said['small']} ({ours})", ours, (FIRST,), below=0.1),
+            says.gains(done, f"{said['grows']} ({ours})", ours, (FIRST,)),
+            says.vanishes(done, f"{said['gap_zero']} ({ours})", ours),
+        ]
     return [
-        says.follows(done, said["rises"], (FIRST, OURS, *OTHERS)),
-        says.alike(done, said["similar"], FIRST, OTHERS),
-        says.alike(done, said["gap_similar"], FIRST, OTHERS, y="gap"),
-        says.beats(done, said["better"], OURS, (FIRST,)),
-        says.behind(done, said["small"], OURS, (FIRST,), below=0.1),
-        says.gains(done, said["grows"], OURS, (FIRST,)),
-        says.vanishes(done, said["gap_zero"], OURS),
-        says.follows(done, said["gap_falls"], (FIRST, OURS, *OTHERS), y="gap"),
-        says.proven_price(done, OURS),
+        *found,
+        says.follows(done, said["gap_falls"], (FIRST, *readings, *OTHERS), y="gap"),
+        *(says.proven_price(done, ours) for ours in readings),
+        says.chances(done),
     ]
 
 
 _BOUNDS = printed_bounds.Bounding(LARGE + SMALL, (0.01, 0.1, 7.0), DELTA, None, table1)
-_CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, DELTA, 5, quick_epsilons=QUICK)
-_SMALL = Grid("LR", SMALL, EPSILONS, LINEAR, LINEAR_REFERENCE, DELTA, 5, quick_epsilons=QUICK)
+_CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, DELTA, quick_epsilons=QUICK)
+_SMALL = Grid("LR", SMALL, EPSILONS, FEW, LINEAR_REFERENCE, DELTA, 10, resplit=True, quick_epsilons=QUICK)
 _NETWORKS = Grid(
-    "MLP", LARGE, FEWER, NETWORK, NETWORK_REFERENCE, DELTA, 1, quick_epsilons=(0.1, 7.0), quick_rows=1500,
-    quick_seeds=1, quick_choices=1,
+    "MLP", LARGE, EPSILONS, NETWORK, NETWORK_REFERENCE, DELTA, quick_epsilons=(0.1, 7.0), quick_rows=1500,
+    quick_seeds=1,
 )  # fmt: skip
 _CLAIM = (
     "Noise on the features alone is as good as the best before; leaving it out for records of small influence is "
@@ -180,8 +193,7 @@ FIGURES = (
         _NETWORKS.measure, show, check_curves, needs=LARGE, extras=("torch",),
     ),
     Figure(
-        "small", "Appendix: small sets, logistic regression", _CLAIM, LINEAR_ABOUT + " Iris: virginica against "
-        "the rest, since the algorithm has two classes.", _SMALL.cells, _SMALL.measure, show, check_curves,
-        needs=SMALL,
+        "small", "Appendix: small sets, logistic regression", _CLAIM, SMALL_ABOUT, _SMALL.cells,
+        _SMALL.measure, show, check_curves, needs=SMALL,
     ),
 )  # fmt: skip

@@ -5,24 +5,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from papers.engine.figure import Figure, Finding, Point, mean_of
-from papers.shared import printed_bounds
+from papers.kang_2023 import theory
+from papers.shared import printed_bounds, sgd_baselines
 from papers.shared import statements as says
-from papers.shared.accuracy import (
-    LARGE,
+from papers.shared.accuracy import LARGE, Grid, show, with_gaps
+from papers.shared.choosing import Axis
+from papers.shared.curves import (
     LINEAR_REFERENCE,
     NETWORK_REFERENCE,
     REFERENCE,
-    Grid,
+    RIDGE,
+    Curve,
+    in_passes,
     linear,
     network,
-    show,
-    with_gaps,
 )
-from tacit.mechanisms import GradientPerturbation, Individual, Poisson
+from papers.shared.sgd_baselines import OTHERS, SINGLE
 from tacit.published import PidpSgd
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 3.0)
-FEWER = (0.01, 0.1, 0.5, 1.0, 3.0)
 QUICK = (0.1, 1.0, 3.0)
 DELTA = 1e-3
 """The paper does not say its delta. A smaller one makes the thresholds of lines 9 and 10 fall below every influence."""
@@ -30,41 +31,69 @@ NORM = 0.1
 """zeta: the print asks for ||H|| >= zeta, and the largest eigenvalue of these Hessians is above 0.1."""
 OURS = "PIDP-SGD, c = 1, c' = 0.1"
 PLAIN = "PIDP-SGD, c = c' = 1"
-ABADI, WU, SMOOTHED = "DP-SGD (Abadi et al.)", "output (Wu et al.)", "DP-LSSGD (Wang et al.)"
-OTHERS = (ABADI, WU, SMOOTHED)
-CHOICES = {"local": (100, 1000), "step": (0.3, 0.03, None)}
+ROUND = "PIDP-SGD, c' = 0.1, one round"
+PRETRAINED = "PIDP-SGD, c' = 0.1, from the minimiser"
+PRINTED = "PIDP-SGD, c' = 0.1, one pass, step 1/L"
+ROUNDS, NETWORK_ROUNDS, NETWORK_STEPS = 10, 4, 8000
 
+
+def pidp(label: str, constant: float, rounds: int = ROUNDS, pretrained: bool = False) -> Curve:
+    """Algorithm 1 with c = 1 and this c'; ``pretrained`` reads the undefined start as the minimiser."""
+    method = PidpSgd(constant=1.0, contribution_constant=constant, rounds=rounds, zeta=NORM, pretrained=pretrained)
+    return linear(label, method, "paper", axes=IMPROVED_AXES, resolve=in_passes("local", rounds))
+
+
+IMPROVED_AXES = (SINGLE, Axis("passes", (0.2, 2.0), highest=20.0))
 LINEAR = (
-    linear(OURS, PidpSgd(constant=1.0, contribution_constant=0.1, zeta=NORM), "paper", choices=CHOICES),
-    linear(PLAIN, PidpSgd(constant=1.0, contribution_constant=1.0, zeta=NORM), "paper", choices=CHOICES),
-    linear(ABADI, GradientPerturbation(Poisson(0.05))),
-    linear(WU, "output-wu-2017-strong"),
-    linear(SMOOTHED, "dp-lssgd"),
-    linear("individual accounting", Individual()),
-    linear("noisy gradient descent", GradientPerturbation()),
-    linear("default", "auto"),
+    pidp(OURS, 0.1),
+    pidp(PLAIN, 1.0),
+    pidp(ROUND, 0.1, rounds=1),
+    pidp(PRETRAINED, 0.1, pretrained=True),
+    linear(PRINTED, PidpSgd(constant=1.0, contribution_constant=0.1, rounds=ROUNDS, zeta=NORM), "paper"),
+    *sgd_baselines.LINEAR,
 )
-NETWORK_CHOICES = {"local": (100, 500), "step": (0.05, 0.3)}
-NETWORK_CONSTANTS = {"constant": 1.0, "zeta": NORM, "rounds": 4}
+NETWORK_CONSTANTS: dict[str, Any] = {
+    "constant": 1.0, "zeta": NORM, "regularization": RIDGE, "curvature_records": 1000,
+}  # fmt: skip
+FOUR = {"rounds": NETWORK_ROUNDS, "local": NETWORK_STEPS // NETWORK_ROUNDS}
 NETWORK = (
-    network(OURS, "pidp-sgd", contribution_constant=0.1, choices=NETWORK_CHOICES, **NETWORK_CONSTANTS),
-    network(PLAIN, "pidp-sgd", contribution_constant=1.0, choices=NETWORK_CHOICES, **NETWORK_CONSTANTS),
-    network(ABADI, "dp-sgd"),
-    network(SMOOTHED, "dp-sgd", smoothing=1.0),
+    network(OURS, "pidp-sgd", contribution_constant=0.1, axes=(SINGLE,), **NETWORK_CONSTANTS, **FOUR),
+    network(PLAIN, "pidp-sgd", contribution_constant=1.0, axes=(SINGLE,), **NETWORK_CONSTANTS, **FOUR),
+    network(
+        ROUND,
+        "pidp-sgd",
+        contribution_constant=0.1,
+        axes=(SINGLE,),
+        rounds=1,
+        local=NETWORK_STEPS,
+        **NETWORK_CONSTANTS,
+    ),
+    *sgd_baselines.NETWORK,
 )
 ABOUT = (
     "60/20/20 split, the same for all; seeds change the noise only. The paper leaves open c, c', delta, r, the "
-    "encoding and the split: c = 1, c' = 0.1 and 1, delta = 0.001, r = 10, rows of norm 1 by public bounds. T and the "
-    "step size of PIDP-SGD are chosen on validation records at no charge, as the paper does; the others are not tuned. "
+    "encoding and the split: c = 1, c' = 0.1 and 1, delta = 0.001 in halves, r = 10, zeta = 0.1 (the norm of the "
+    "Hessian, as printed), rows of norm 1 by public bounds. It chooses T by cross-validation. So here: every method "
+    "tries as many settings, and the mean accuracy of 3 noisy fits on validation records chooses (the loss where "
+    "accuracies are equal), at no charge; where the best lies at the edge of a grid, the grid is extended, by at most "
+    "10 settings. What is called 'not tuned' is ours as it comes. 5 seeds. "
 )
 LINEAR_ABOUT = (
-    ABOUT + "lambda = 0.001 for all; 10 rounds. Added: individual accounting (the proven form of the idea), noisy "
-    "gradient descent and our default."
+    ABOUT
+    + "8 settings: 4 step sizes over two decades by 2 lengths, extended (PIDP-SGD: a fifth of a pass and two passes, "
+    "and 20 where that is better, in 10 rounds; DP-SGD: 50 and 500 batches); Wu et al.: 4 regularisers by 1 and 10 "
+    "passes, the step size being its theorem's. lambda = 0.001 for all others. Curves of their own: PIDP-SGD in one "
+    "round, for the paper leaves their number open and the noise on contributions grows with it; with theorem 6's step "
+    "1/L and one pass; and from the minimiser, a reading of its start, which the paper does not define (elsewhere it "
+    "is 0). Added: individual accounting (the proven form of the idea), noisy gradient descent and our default."
 )
 NETWORK_ABOUT = (
-    ABOUT + "One hidden layer as wide as the input. Output perturbation (Wu et al.) of a network rests on no theorem: "
-    "left out. H^-1 is approximated (largest curvatures of 1,000 records, damped); 4 rounds. L* is a network trained "
-    "without privacy, so a gap can be negative, as in the paper. 5 epsilons, 3 seeds."
+    ABOUT + "4 step sizes over two decades; T is not chosen: cut for time, PIDP-SGD takes 8,000 steps on single "
+    "records (a fifth to a third of a pass), in 4 rounds and in one, where DP-SGD sees the records 4 to 17 times. One "
+    "hidden layer as wide as the input. Output perturbation (Wu et al.) of a network rests on no theorem: left out. "
+    "H^-1 is approximated (the 64 largest curvatures of 1,000 records, damped). lambda = 1e-5, so that the networks "
+    "are those of L*, which is trained without privacy and without a regulariser, to convergence; a gap can be "
+    "negative, as in the paper."
 )
 EMPIRICAL, POPULATION = "excess empirical risk", "excess population risk"
 THEOREM, IMPROVED = "DP-SGD, theorems 1 and 3", "PIDP-SGD, theorems 6 and 7"
@@ -105,24 +134,31 @@ def check_table(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Fi
         ("empirical_improved", EMPIRICAL, IMPROVED, THEOREM),
     ):
         found = printed_bounds.ratios(points, quantity, ours, other)
-        better = sum(ratio < 1 for ratio in found.values())
-        words = f"Smaller in {better} of {len(found)} cells; {ours} over {other}: {printed_bounds.span(found)}."
-        findings.append(Finding(said[key], better == len(found), words) if found else Finding(said[key], None, "None."))
+        findings.append(printed_bounds.no_larger(found, said[key]))
     return findings
 
 
 def check_curves(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Finding]:
-    """Section 7, on accuracy and gap; and the assumption of remark 3."""
+    """Section 7, on accuracy and gap, for each reading of the algorithm; and the assumption of remark 3.
+
+    That it is better is asked from epsilon = 0.5 on: below, the paper says that the difference is small.
+    """
     done, said = with_gaps(points), expected["curves"]
+    readings = [ours for ours in (OURS, ROUND, PRETRAINED) if says.cells(done, ours)]
+    found = [says.follows(done, said["rises"], (*readings, *OTHERS))]
+    for ours in readings:
+        found += [
+            says.beats(done, f"{said['better']} ({ours})", ours, OTHERS, least=0.5),
+            says.gains(done, f"{said['grows']} ({ours})", ours, OTHERS),
+            says.behind(done, f"{said['small']} ({ours})", ours, OTHERS, below=0.1),
+            says.vanishes(done, f"{said['gap_zero']} ({ours})", ours),
+        ]
     return [
-        says.follows(done, said["rises"], (OURS, *OTHERS)),
-        says.beats(done, said["better"], OURS, OTHERS),
-        says.gains(done, said["grows"], OURS, OTHERS),
-        says.behind(done, said["small"], OURS, OTHERS, below=0.1),
-        says.vanishes(done, said["gap_zero"], OURS),
-        says.follows(done, said["gap_falls"], (OURS, *OTHERS), y="gap"),
+        *found,
+        says.follows(done, said["gap_falls"], (*readings, *OTHERS), y="gap"),
         _least(points, said["least"]),
-        says.proven_price(done, OURS),
+        *(says.proven_price(done, ours) for ours in readings),
+        says.chances(done),
     ]
 
 
@@ -135,10 +171,10 @@ def _least(points: Sequence[Point], statement: str) -> Finding:
 
 
 _BOUNDS = printed_bounds.Bounding(LARGE, (0.01, 0.1, 3.0), DELTA, 1000, table1, share=SHARE)
-_CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, DELTA, 5, quick_epsilons=QUICK)
+_CURVES = Grid("LR", LARGE, EPSILONS, LINEAR, LINEAR_REFERENCE, DELTA, quick_epsilons=QUICK)
 _NETWORKS = Grid(
-    "MLP", LARGE, FEWER, NETWORK, NETWORK_REFERENCE, DELTA, 3, quick_epsilons=(0.1, 3.0), quick_rows=1500,
-    quick_seeds=1, quick_choices=1,
+    "MLP", LARGE, EPSILONS, NETWORK, NETWORK_REFERENCE, DELTA, quick_epsilons=(0.1, 3.0), quick_rows=1500,
+    quick_seeds=1,
 )  # fmt: skip
 _CLAIM = (
     "Leaving the noise out for records of small influence improves accuracy and gap, by more as epsilon grows, at no "
@@ -162,4 +198,5 @@ FIGURES = (
         "figures1-2-mlp", "Figures 1 and 2: perceptron", _CLAIM, NETWORK_ABOUT, _NETWORKS.cells,
         _NETWORKS.measure, show, check_curves, needs=LARGE, extras=("torch",),
     ),
+    *theory.FIGURES,
 )  # fmt: skip

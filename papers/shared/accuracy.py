@@ -1,29 +1,30 @@
 """Accuracy and optimality gap over epsilon, each curve with the status of its guarantee: what three papers draw.
 
-The papers choose T and the step size by cross-validation, on the private data and at no charge. So do these curves, for
-the published algorithms only, on records held out of training; the proven methods get no such help. Accuracy, loss and
-gap are measured on the private records themselves: they are for readers of papers, not for release.
+The papers choose T and the step size by cross-validation, on the private data and at no charge. So do these curves,
+published, proven and baselines alike (:mod:`papers.shared.choosing`), on records held out of training; only what is
+called "not tuned" gets no such help. Accuracy, loss and gap are measured on the private records themselves: they are
+for readers of papers, not for release.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
+import statistics
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn import neural_network
 from sklearn.exceptions import ConvergenceWarning
 
 import tacit
 from papers.engine.figure import Panel, Point, Settings, Size, TextTable, mean_of, panels
+from papers.shared.choosing import EXTENSIONS, FITS, Axis, Choice, Chosen, Score, choose
+from papers.shared.curves import LAMBDA, REFERENCE, Curve
 from tacit import datasets
+from tacit.datasets.stand_ins import cached
 from tacit.estimators.base import INTERCEPT
-from tacit.types import Calibration
 
 SETS = {
     "kddcup99": 70000, "adult": 45222, "bank_marketing": 41188,
@@ -31,96 +32,14 @@ SETS = {
 }  # fmt: skip
 """Records of each set, as the three papers give them."""
 LARGE, SMALL = tuple(SETS)[:3], tuple(SETS)[3:]
-LAMBDA = 1e-3
-"""The regulariser of every linear model here and of the optimum that gaps are measured from."""
-REFERENCE = "no privacy"
 SMALLEST_GAP = 1e-4
 """Gaps below are drawn here: the axis is logarithmic, and a network may end below the one it is compared with."""
-
-Shape = tuple[int, int]
-Make = Callable[[float, float | None, int, Shape], Any]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One setting among which validation chooses: ``make(epsilon, delta, seed, shape)`` gives the model to fit."""
-
-    words: str
-    make: Make
+FIRST_FIT = 900
+"""The seeds of fits that choose begin here: none of them is the seed of a fit that is shown."""
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A label and its candidates; one candidate: nothing to choose."""
-
-    label: str
-    candidates: tuple[Candidate, ...]
-
-
-def linear(
-    label: str, method: Any, calibration: Calibration = "proven", strength: Callable[[float, int], float] | None = None,
-    choices: Mapping[str, Sequence[Any]] | None = None,
-) -> Curve:  # fmt: skip
-    """Logistic regression by a method's name, a mechanism, or a function of the number of records that gives one.
-
-    ``strength(epsilon, records)`` is the regulariser where a method cannot take ``LAMBDA``.
-    """
-
-    def candidate(settings: Mapping[str, Any]) -> Candidate:
-        def make(epsilon: float, delta: float | None, seed: int, shape: Shape) -> Any:
-            chosen = method(shape[0]) if callable(method) else method
-            return tacit.LogisticRegression(
-                epsilon, delta=delta, method=replace(chosen, **settings) if settings else chosen, margin=0.0,
-                calibration=calibration, regularization=strength(epsilon, shape[0]) if strength else LAMBDA,
-                classes=[0, 1], random_state=seed,
-            )  # fmt: skip
-
-        return Candidate(_words(settings), make)
-
-    return Curve(label, tuple(candidate(settings) for settings in _grid(choices or {})))
-
-
-def network(label: str, method: str, *, choices: Mapping[str, Sequence[Any]] | None = None, **fixed: Any) -> Curve:
-    """A perceptron by a published algorithm, or by ``dp-sgd``; a setting may be a function of the number of records."""
-
-    def candidate(settings: Mapping[str, Any]) -> Candidate:
-        def make(epsilon: float, delta: float | None, seed: int, shape: Shape) -> Any:
-            from tacit.nn import MLPClassifier
-            from tacit.published import PublishedMLPClassifier
-
-            asked = {name: v(shape[0]) if callable(v) else v for name, v in {**fixed, **settings}.items()}
-            shared: dict[str, Any] = {"delta": delta, "classes": [0, 1], "random_state": seed}
-            if method == "dp-sgd":
-                return MLPClassifier(epsilon, bounds=(-1.0, 1.0), **shared, **asked)
-            return PublishedMLPClassifier(method, epsilon, **shared, **asked)
-
-        return Candidate(_words(settings), make)
-
-    return Curve(label, tuple(candidate(settings) for settings in _grid(choices or {})))
-
-
-def _grid(choices: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    return (dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values()))
-
-
-def _words(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in settings.items())
-
-
-def _plain_network(epsilon: float, delta: float | None, seed: int, shape: Shape) -> Any:
-    """The same perceptron, trained with Adam and no privacy; the papers' L* is of a trained network too."""
-    return neural_network.MLPClassifier(
-        (shape[1],), activation="tanh", alpha=0.0, learning_rate_init=0.003, max_iter=40, random_state=seed
-    )
-
-
-LINEAR_REFERENCE = linear(REFERENCE, "output")
-"""The minimiser itself: epsilon is infinite."""
-NETWORK_REFERENCE = Curve(REFERENCE, (Candidate("", _plain_network),))
-
-
-@cache
-def parts(name: str, rows: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
+@cached
+def parts(name: str, rows: int | None, split: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training, validation and test records, 60, 20 and 20 per cent; rows of norm at most 1 by public bounds.
 
     Labels are 0 and 1; of Iris, with three classes, 1 is virginica and 0 the rest, since the papers have two classes.
@@ -129,7 +48,7 @@ def parts(name: str, rows: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
     whole = drawn == SETS[name] and name != "kddcup99"  # only this file holds more than the papers took
     X, labels = datasets.load(name, rows=None if whole else drawn, complete=name == "adult").arrays()
     y = (labels == np.unique(labels)[-1]).astype(int)
-    order = np.random.default_rng(1).permutation(len(y))
+    order = np.random.default_rng(1 + split).permutation(len(y))
     return [(X[part], y[part]) for part in np.split(order, [int(0.6 * len(y)), int(0.8 * len(y))])]
 
 
@@ -145,9 +64,11 @@ def mean_loss(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Grid:
-    """One figure's curves: data sets by epsilons by methods. ``quick`` names the epsilons, records, seeds, candidates.
+    """One figure's curves: data sets by epsilons by methods. ``quick`` names epsilons, records, seeds and values.
 
-    Each cell fits one curve at one epsilon, ``seeds`` times. The split is the same for all; seeds change the noise.
+    Each cell fits one curve at one epsilon, ``seeds`` times. Seeds change the noise, and where ``resplit`` the split
+    into parts too, with a choice of its own: small sets differ more by their split than by the noise. ``values`` of
+    each axis are tried (None: all, and beyond where an edge is best), each by ``fits`` noisy fits.
     """
 
     kind: str
@@ -156,71 +77,103 @@ class Grid:
     curves: tuple[Curve, ...]
     reference: Curve
     delta: float | None
-    seeds: int
+    seeds: int = 5
+    resplit: bool = False
     rows: int | None = None
     quick_epsilons: tuple[float, ...] = ()
     quick_rows: int = 3000
     quick_seeds: int = 2
-    quick_choices: int = 2
 
     def cells(self, size: Size) -> Iterator[Settings]:
         """The reference of every set first, then curve by curve."""
         shared = {
             "kind": self.kind, "delta": self.delta, "rows": self.quick_rows if size.quick else self.rows,
-            "choices": self.quick_choices if size.quick else None,
+            "values": 1 if size.quick else None, "fits": 1 if size.quick else FITS,
+            "extensions": 0 if size.quick else EXTENSIONS, "resplit": self.resplit,
         }  # fmt: skip
         seeds = size.pick(self.seeds, self.quick_seeds)
         for data in self.sets:
-            yield {"data": data, "method": REFERENCE, "epsilon": None, "seeds": 1, **shared}
+            yield {"data": data, "method": REFERENCE, "epsilon": None, "seeds": seeds if self.resplit else 1, **shared}
             for epsilon in self.quick_epsilons if size.quick else self.epsilons:
                 for curve in self.curves:
                     yield {"data": data, "method": curve.label, "epsilon": epsilon, "seeds": seeds, **shared}
 
     def measure(
         self, data: str, method: str, epsilon: float | None, seeds: int, kind: str, delta: float | None,
-        rows: int | None, choices: int | None,
+        rows: int | None, values: int | None, fits: int, extensions: int, resplit: bool,
     ) -> list[Point]:  # fmt: skip
-        """Fit on the training records, with the candidate that the validation records prefer; one point a seed."""
+        """Fit on the training records, with the setting that the validation records prefer; one point a seed."""
         curve = next(c for c in (self.reference, *self.curves) if c.label == method)
-        train, valid, test = parts(data, rows)
+        axes = tuple(_first(axis, values) for axis in curve.axes)
         found: list[Point] = []
-
-        def fitted(candidate: Candidate, seed: int) -> Any:
-            model = candidate.make(math.inf if epsilon is None else epsilon, delta, seed, train[0].shape)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", tacit.RefutedWarning)  # every point carries its status
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the reference network stops after 40 passes
-                return model.fit(*train)
-
-        offered = curve.candidates[:choices]
-        chosen = max(offered, key=lambda c: fitted(c, 900).score(*valid)) if len(offered) > 1 else offered[0]
+        choice = Choice({}, math.nan, 1, True)
         for seed in range(seeds):
-            model = fitted(chosen, seed)
+            train, valid, test = parts(data, rows, seed if resplit else 0)
+
+            def fitted(setting: Chosen, seed: int, train: Any = train) -> Any:
+                model = curve.make(setting, math.inf if epsilon is None else epsilon, delta, seed, train[0].shape)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", tacit.RefutedWarning)  # every point carries its status
+                    warnings.simplefilter("ignore", tacit.CuratorNote)  # a model of one class has a low score
+                    warnings.simplefilter("ignore", ConvergenceWarning)  # the reference network's last digits
+                    warnings.simplefilter("ignore", RuntimeWarning)  # a step that is too long diverges: a low score
+                    return model.fit(*train)
+
+            def score(setting: Chosen, valid: Any = valid, fitted: Any = fitted) -> Score:
+                models = [fitted(setting, FIRST_FIT + fit) for fit in range(fits)]
+                losses = [mean_loss(model, *valid) for model in models]
+                loss = statistics.fmean(losses) if all(map(math.isfinite, losses)) else math.inf
+                return statistics.fmean(model.score(*valid) for model in models), -loss
+
+            if axes and (resplit or seed == 0):
+                choice = choose(axes, score, extensions)
+            model = fitted(choice.setting, seed)
             found.append({
                 "data": data, "kind": kind, "method": method, "epsilon": epsilon, "seed": seed,
-                "status": None if epsilon is None else model.guarantee_.status, "chosen": chosen.words,
-                "accuracy": float(model.score(*test)), "loss": mean_loss(model, *train),
+                "status": None if epsilon is None else model.guarantee_.status, "chosen": choice.words,
+                "validation": None if math.isnan(choice.score) else choice.score, "tried": choice.tried,
+                "inside": choice.inside, "accuracy": float(model.score(*test)), "loss": mean_loss(model, *train),
                 "noiseless": getattr(model, "noiseless_", None), "records": len(train[1]),
             })  # fmt: skip
         return found
 
 
+def _first(axis: Axis, values: int | None) -> Axis:
+    """The middle value and those after it, so many; None: the axis itself."""
+    half = len(axis.values) // 2
+    return axis if values is None else replace(axis, values=axis.values[half : half + values])
+
+
 def with_gaps(points: Sequence[Point]) -> list[Point]:
-    """Points with ``gap``, the loss above the reference's, which takes its place at every epsilon of its set."""
-    least = {p["data"]: p for p in points if p["method"] == REFERENCE}
+    """Points with ``gap``, the loss above the reference's on the same split; the reference stands at every epsilon."""
+    plain = [p for p in points if p["method"] == REFERENCE]
+    least = {(p["data"], p["seed"] if p.get("resplit") else 0): p["loss"] for p in plain}
     private = [p for p in points if p["method"] != REFERENCE]
     done: list[Point] = []
     for p in private:
-        done.append({**p, "gap": p["loss"] - least[p["data"]]["loss"] if p["data"] in least else None})
-    for data, point in least.items():
-        places = sorted({p["epsilon"] for p in private if p["data"] == data})
-        done += [{**point, "epsilon": epsilon, "gap": None} for epsilon in places]
+        loss = least.get((p["data"], p["seed"] if p.get("resplit") else 0))
+        done.append({**p, "gap": None if loss is None else p["loss"] - loss})
+    for p in plain:
+        places = sorted({q["epsilon"] for q in private if q["data"] == p["data"]})
+        done += [{**p, "epsilon": epsilon, "gap": None} for epsilon in places]
     return done
+
+
+def _by_status(points: Sequence[Point]) -> list[Point]:
+    """A curve whose guarantee differs over epsilon is drawn as one line a status."""
+    found: dict[tuple[str, str], set[str | None]] = {}
+    for p in points:
+        found.setdefault((p["data"], p["method"]), set()).add(p["status"])
+    mixed = {key for key, statuses in found.items() if len(statuses) > 1}
+    return [
+        {**p, "method": f"{p['method']}, where {p['status']}"} if (p["data"], p["method"]) in mixed else p
+        for p in points
+    ]
 
 
 def show(points: Sequence[Point]) -> list[Panel | TextTable]:
     """Accuracy and gap for each set, and where steps were left without noise, how many."""
-    done = with_gaps(points)
+    done = _by_status(with_gaps(points))
     drawn = [{**p, "gap": None if p["gap"] is None else max(p["gap"], SMALLEST_GAP)} for p in done]
     shared: dict[str, Any] = {"x": "epsilon", "by": "data", "x_scale": "log"}
     found: list[Panel | TextTable] = [

@@ -6,8 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from papers.engine.figure import Point, Settings, Size, TextTable
-from papers.shared.accuracy import LAMBDA, SETS
+from papers.engine.figure import Finding, Point, Settings, Size, TextTable
+from papers.shared.accuracy import SETS
+from papers.shared.curves import LAMBDA
+from papers.shared.intervals import Count
+from papers.shared.statements import MOST
 from tacit import datasets
 from tacit.estimators.base import INTERCEPT
 from tacit.schema import Schema
@@ -20,7 +23,8 @@ class Letters:
     """Public numbers of one experiment; letters as in the papers. What a paper leaves open is 1.
 
     n training records, d features, p parameters, G Lipschitz, L smooth, ``strong`` the strong convexity (Delta or
-    lambda), T steps, k influential records, D the bound of the parameters' norm, ``rate`` the step size alpha.
+    lambda), T steps, k influential records, D the bound of the parameters' norm, ``rate`` the step size alpha;
+    ``kind`` the model, since some theorems are of convex losses only.
     """
 
     n: int
@@ -35,6 +39,7 @@ class Letters:
     k: int = 1
     D: float = 1.0
     rate: float = 1.0
+    kind: str = "LR"
 
 
 def letters(data: str, kind: str, epsilon: float, delta: float | None, T: int | None, share: float = 1.0) -> Letters:
@@ -48,7 +53,7 @@ def letters(data: str, kind: str, epsilon: float, delta: float | None, T: int | 
     p = d + 1 if kind == "LR" else d * (d + 1) + 2 * (d + 1)
     lipschitz, smooth = (math.sqrt(square), square / 4) if kind == "LR" else (1.0, 1.0)
     price = min(n**-1.5, 0.01) if delta is None else delta
-    return Letters(n, d, p, epsilon, price, lipschitz, smooth, T=T or n, k=max(1, round(share * n)))
+    return Letters(n, d, p, epsilon, price, lipschitz, smooth, T=T or n, k=max(1, round(share * n)), kind=kind)
 
 
 Bounds = Mapping[str, Mapping[str, float | None]]
@@ -116,6 +121,15 @@ def span(found: Mapping[tuple[str, str, float], float]) -> str:
     """The smallest and largest ratio, with where."""
     low, high = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
     return " to ".join(f"{found[at]:.3g} ({at[1]} on {at[0]}, epsilon {at[2]:g})" for at in (low, high))
+
+
+def no_larger(found: Mapping[tuple[str, str, float], float], statement: str) -> Finding:
+    """Is the first bound no larger than the other in most cells?"""
+    if not found:
+        return Finding(statement, None, "No rows.")
+    count = Count.of(ratio <= 1 + 1e-12 for ratio in found.values())
+    words = f"No larger in {count.told('cells')}; ours over theirs: {span(found)}."
+    return Finding(statement, count.more_than(MOST), words)
 
 
 def _text(value: float | None) -> str:

@@ -1,12 +1,19 @@
-"""What papers say about curves, and whether points show it: each function gives one finding with its figures."""
+"""What papers say about curves, and whether points show it: each function gives one finding with its figures.
+
+Every comparison is two-sided, by a 95% interval of the difference over seeds (:mod:`papers.shared.intervals`): yes, no,
+or cannot be told where the interval holds the limit. A statement about many cells is seen when enough of them say yes,
+not seen when even those that cannot be told would not be enough, and open between.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Sequence
 
-from papers.engine.figure import Finding, Point, mean_of
+from papers.engine.figure import Finding, Point
+from papers.shared.intervals import LEVEL, Count, Interval, combined, mean, paired
 
 MOST = 0.5
 """'On most data sets': in more than half of the cells."""
@@ -15,11 +22,180 @@ ALMOST = 0.02
 ZERO = 0.01
 """'Almost 0': a gap in the mean loss of no more."""
 
+Cell = tuple[str, float]
+Term = tuple[float, Sequence[float]]
 
-def cells(points: Sequence[Point], *methods: str) -> list[tuple[str, float]]:
+
+def cells(points: Sequence[Point], *methods: str) -> list[Cell]:
     """The (data set, epsilon) at which all the methods were measured."""
     places = [{(p["data"], p["epsilon"]) for p in points if p["method"] == method} for method in methods]
     return sorted(set.intersection(*places)) if places else []
+
+
+def follows(points: Sequence[Point], statement: str, methods: Sequence[str], y: str = "accuracy") -> Finding:
+    """Does no curve end worse than it starts, and do most end better: a higher accuracy, or a smaller gap?
+
+    Of many flat curves one falls by chance, so a fall has to show at a level of 0.05 over the number of curves.
+    """
+    curves: dict[str, list[Term]] = {}
+    for method in methods:
+        for data, low, high in _ends(points, method):
+            ends = [_values(points, y, method, data, epsilon) for epsilon in (high, low)]
+            if all(ends):
+                curves[f"{method} on {data}"] = [(1.0, ends[0]), (-1.0, ends[1])]
+    if not curves:
+        return Finding(statement, None, "Fewer than two epsilons were measured.")
+    changes = {name: _signed(_contrast(points, ends), y) for name, ends in curves.items()}
+    rises = Count.of(change.above(0) for change in changes.values())
+    strict = 1 - (1 - LEVEL) / len(curves)
+    falls = Count.of((-_signed(_contrast(points, ends, strict), y)).above(0) for ends in curves.values())
+    name, worst = min(changes.items(), key=lambda pair: pair[1].mean)
+    words = f"; worst is {name}, {_words(worst)}" if worst.mean < 0 else ""
+    holds = False if falls.yes else True if rises.more_than(MOST) else None
+    return Finding(
+        statement, holds,
+        f"From the smallest to the largest epsilon the {y} gets better on {rises.told('curves')} and "
+        f"worse on {falls.yes}{words}.",
+    )  # fmt: skip
+
+
+def beats(
+    points: Sequence[Point], statement: str, ours: str, others: Sequence[str], y: str = "accuracy", share: float = MOST,
+    least: float = 0.0,
+) -> Finding:  # fmt: skip
+    """Is ours better than every one of the others in more than ``share`` of the cells, from epsilon ``least`` on?"""
+    words, answers = [], []
+    for other in others:
+        leads = _leads([p for p in points if p["epsilon"] >= least], y, ours, other)
+        if leads:
+            found = Count.of(lead.above(0) for lead in leads)
+            answers.append(found.more_than(share))
+            middle = statistics.median(lead.mean for lead in leads)
+            words.append(f"than {other} in {found.told('cells')}, worse in {found.no} (median lead {middle:+.4f})")
+    if not words:
+        return Finding(statement, None, "The methods were not measured at a common epsilon.")
+    return Finding(statement, Count.of(answers).all, f"{ours} has a better {y} " + "; ".join(words) + ".")
+
+
+def alike(
+    points: Sequence[Point], statement: str, ours: str, others: Sequence[str], y: str = "accuracy", some: bool = False
+) -> Finding:
+    """Is ours within ``ALMOST`` of each (or of ``some``) of the others, or better, in most cells?"""
+    words, answers = [], []
+    for other in others:
+        leads = _leads(points, y, ours, other)
+        if leads:
+            found = Count.of(lead.above(-ALMOST) for lead in leads)
+            answers.append(found.more_than(MOST))
+            words.append(f"{found.told('cells')} of {other}")
+    if not words:
+        return Finding(statement, None, "The methods were not measured at a common epsilon.")
+    return Finding(
+        statement, Count.of(answers).any if some else Count.of(answers).all,
+        f"The {y} of {ours} is no more than {ALMOST:g} worse in " + ", ".join(words) + ".",
+    )  # fmt: skip
+
+
+def gains(points: Sequence[Point], statement: str, ours: str, others: Sequence[str]) -> Finding:
+    """Is the lead over the others' best accuracy larger at the largest epsilon than at the smallest, on most sets?"""
+    words, answers = [], []
+    for data, low, high in _ends(points, ours):
+        rivals = [_best(points, others, data, epsilon) for epsilon in (low, high)]
+        if not all(rivals):
+            continue
+        sides = [_values(points, "accuracy", ours, data, epsilon) for epsilon in (low, high)]
+        grown = _contrast(points, [(1.0, sides[1]), (-1.0, rivals[1]), (-1.0, sides[0]), (1.0, rivals[0])])
+        answers.append(grown.above(0))
+        leads = [statistics.fmean(mine) - statistics.fmean(best) for mine, best in zip(sides, rivals, strict=True)]
+        words.append(f"{data} {leads[0]:+.4f} to {leads[1]:+.4f}, a change of {_words(grown)}")
+    if not words:
+        return Finding(statement, None, "Fewer than two epsilons were measured.")
+    return Finding(
+        statement, Count.of(answers).more_than(MOST),
+        f"Lead of {ours} over the best of the others, smallest to largest epsilon: " + "; ".join(words) + ".",
+    )  # fmt: skip
+
+
+def behind(points: Sequence[Point], statement: str, ours: str, others: Sequence[str], below: float) -> Finding:
+    """On some set, at an epsilon of at most ``below``, is ours less accurate than the best of the others?"""
+    leads = {cell: _lead(points, ours, others, cell) for cell in cells(points, ours) if cell[1] <= below}
+    known = {cell: lead for cell, lead in leads.items() if lead is not None}
+    if not known:
+        return Finding(statement, None, f"No epsilon of at most {below:g} was measured.")
+    (data, epsilon), worst = min(known.items(), key=lambda pair: pair[1].mean)
+    lost = Count.of((-lead).above(0) for lead in known.values())
+    return Finding(
+        statement, lost.any,
+        f"{ours} is behind in {lost.told('cells')} with epsilon <= {below:g}; at worst {_words(worst)}, {data} at "
+        f"epsilon = {epsilon:g}.",
+    )  # fmt: skip
+
+
+def vanishes(points: Sequence[Point], statement: str, ours: str) -> Finding:
+    """Is there a set on which ours has a gap of at most ``ZERO`` at the largest epsilon?"""
+    last = dict(cells(points, ours))  # in order of epsilon, so the largest stays
+    ends = {data: _values(points, "gap", ours, data, high) for data, high in last.items()}
+    gaps = {data: mean(values) for data, values in ends.items() if values}
+    if not gaps:
+        return Finding(statement, None, "No gap was measured.")
+    small = Count.of(None if (over := gap.above(ZERO)) is None else not over for gap in gaps.values())
+    words = ", ".join(f"{data} {gap.mean:.4f}" for data, gap in gaps.items())
+    return Finding(statement, small.any, f"Gap of {ours} at the largest epsilon: {words}.")
+
+
+def fluctuates(points: Sequence[Point], statement: str, method: str) -> Finding:
+    """Does its accuracy fall somewhere by more than ``ALMOST`` as epsilon grows?"""
+    falls = {}
+    for data, _, _ in _ends(points, method):
+        values = [_values(points, "accuracy", method, d, e) for d, e in cells(points, method) if d == data]
+        steps = [_contrast(points, [(1.0, a), (-1.0, b)]) for a, b in itertools.pairwise(values)]
+        falls[data] = max(steps, key=lambda fall: fall.mean)
+    if not falls:
+        return Finding(statement, None, "Fewer than two epsilons were measured.")
+    words = ", ".join(f"{data} {_words(fall)}" for data, fall in falls.items())
+    seen = Count.of(fall.above(ALMOST) for fall in falls.values()).any
+    return Finding(statement, seen, f"Largest fall of {method} to the next epsilon: {words}.")
+
+
+def proven_price(points: Sequence[Point], ours: str) -> Finding:
+    """Not in the papers: does some method with a proof reach the accuracy of the published one, which has none?"""
+    statement = f"Not in the paper: a method with a proof is as accurate as {ours}, up to {ALMOST:g}."
+    fair = [p for p in points if p["method"] == ours or p["status"] == "proven"]  # a curve may be proven in part
+    proven = list(dict.fromkeys(p["method"] for p in fair if p["method"] != ours))
+    leads = {cell: _lead(fair, ours, proven, cell) for cell in cells(points, ours)}
+    known = {cell: lead for cell, lead in leads.items() if lead is not None}
+    if not known:
+        return Finding(statement, None, "No method with a proof was measured at the same epsilons.")
+    near = Count.of((-lead).above(-ALMOST) for lead in known.values())
+    (data, epsilon), lead = max(known.items(), key=lambda pair: pair[1].mean)
+    return Finding(
+        statement, near.all,
+        f"In {near.told('cells')}; the largest lead of {ours} is {_words(lead)}, {data} at epsilon = {epsilon:g}.",
+    )  # fmt: skip
+
+
+def chances(points: Sequence[Point]) -> Finding:
+    """Not in the papers: had every tuned method as many settings, and does no choice lie at an edge of its grid?"""
+    tuned = [p for p in points if p.get("validation") is not None]
+    statement = (
+        "Not in the paper: no choice lies at the edge of what was tried, in step size or length (a limit that the "
+        "settings name is none)."
+    )
+    if not tuned:
+        return Finding(statement, None, "Nothing was chosen.")
+    edges = list(dict.fromkeys(f"{p['method']} on {p['data']} at {p['epsilon']:g}" for p in tuned if not p["inside"]))
+    tried, cells = [p["tried"] for p in tuned], {(p["method"], p["data"], p["epsilon"]) for p in tuned}
+    where = f" ({', '.join(edges[:3])}{', ...' * (len(edges) > 3)})" if edges else ""
+    return Finding(
+        statement, not edges,
+        f"{min(tried)} to {max(tried)} settings were tried in each of {len(cells)} cells; at an edge: "
+        f"{len(edges)}{where}.",
+    )  # fmt: skip
+
+
+def _words(found: Interval) -> str:
+    spread = "" if math.isnan(found.low) else f" ({found.low:+.4f} to {found.high:+.4f})"
+    return f"{found.mean:+.4f}{spread}"
 
 
 def _ends(points: Sequence[Point], method: str) -> list[tuple[str, float, float]]:
@@ -29,144 +205,39 @@ def _ends(points: Sequence[Point], method: str) -> list[tuple[str, float, float]
     return [(data, min(places), max(places)) for data, places in spans if len(places) > 1]
 
 
-def follows(points: Sequence[Point], statement: str, methods: Sequence[str], y: str = "accuracy") -> Finding:
-    """Does each curve end better than it starts: a higher accuracy, or a smaller gap?"""
-    sign = 1 if y == "accuracy" else -1
-    better, total, worst = 0, 0, ("", math.inf)
-    for method in methods:
-        for data, low, high in _ends(points, method):
-            change = sign * (_at(points, y, method, data, high) - _at(points, y, method, data, low))
-            if math.isnan(change):
-                continue
-            better, total = better + (change >= 0), total + 1
-            worst = min(worst, (f"{method} on {data}", change), key=lambda pair: pair[1])
-    if not total:
-        return Finding(statement, None, "Fewer than two epsilons were measured.")
-    worse = f"; worst is {worst[0]}, {worst[1]:+.4f}" if worst[1] < 0 else ""
-    return Finding(
-        statement, better == total,
-        f"The {y} is better at the largest epsilon than at the smallest on {better} of {total} curves{worse}.",
-    )  # fmt: skip
+def _values(points: Sequence[Point], y: str, method: str, data: str, epsilon: float) -> list[float]:
+    where = {"method": method, "data": data, "epsilon": epsilon}
+    found = [p for p in points if p.get(y) is not None and all(p[k] == v for k, v in where.items())]
+    return [float(p[y]) for p in sorted(found, key=lambda p: p.get("seed", 0))]
 
 
-def beats(
-    points: Sequence[Point], statement: str, ours: str, others: Sequence[str], y: str = "accuracy", share: float = MOST
-) -> Finding:
-    """Is ours better than every one of the others in more than ``share`` of the cells?"""
-    words, holds = [], True
-    for other in others:
-        leads = _leads(points, y, ours, other)
-        if not leads:
-            continue
-        won = sum(lead > 0 for lead in leads)
-        holds &= won > share * len(leads)
-        words.append(f"than {other} in {won} of {len(leads)} (median lead {sorted(leads)[len(leads) // 2]:+.4f})")
-    if not words:
-        return Finding(statement, None, "The methods were not measured at a common epsilon.")
-    return Finding(statement, holds, f"Cells in which {ours} has a better {y} " + ", ".join(words) + ".")
+def _signed(found: Interval, y: str) -> Interval:
+    """A smaller gap is better."""
+    return found if y == "accuracy" else -found
 
 
-def alike(
-    points: Sequence[Point], statement: str, ours: str, others: Sequence[str], y: str = "accuracy"
-) -> Finding:  # fmt: skip
-    """Is ours within ``ALMOST`` of each of the others, or better, in most cells?"""
-    words, holds = [], True
-    for other in others:
-        leads = _leads(points, y, ours, other)
-        if not leads:
-            continue
-        near = sum(lead >= -ALMOST for lead in leads)
-        holds &= near > MOST * len(leads)
-        words.append(f"{near} of {len(leads)} cells of {other}")
-    if not words:
-        return Finding(statement, None, "The methods were not measured at a common epsilon.")
-    return Finding(
-        statement, holds, f"The {y} of {ours} is no more than {ALMOST:g} worse in " + ", ".join(words) + "."
-    )  # fmt: skip
+def _leads(points: Sequence[Point], y: str, ours: str, other: str) -> list[Interval]:
+    """How much better ours is than the other, in every cell that holds both.
+
+    A cell in which every run of both has the very same accuracy is none: there both predict one class for all.
+    """
+    pairs = [(_values(points, y, ours, *cell), _values(points, y, other, *cell)) for cell in cells(points, ours, other)]
+    told = [(mine, theirs) for mine, theirs in pairs if mine and theirs and len({*mine, *theirs}) > 1]
+    return [_signed(_contrast(points, [(1.0, mine), (-1.0, theirs)]), y) for mine, theirs in told]
 
 
-def gains(points: Sequence[Point], statement: str, ours: str, others: Sequence[str]) -> Finding:
-    """Is the lead over the others' best accuracy larger at the largest epsilon than at the smallest, on most sets?"""
-    words, grown = [], 0
-    for data, low, high in _ends(points, ours):
-        leads = [_lead(points, ours, others, data, epsilon) for epsilon in (low, high)]
-        if not any(map(math.isnan, leads)):
-            grown += leads[1] > leads[0]
-            words.append(f"{data} {leads[0]:+.4f} to {leads[1]:+.4f}")
-    if not words:
-        return Finding(statement, None, "Fewer than two epsilons were measured.")
-    return Finding(
-        statement, grown > MOST * len(words),
-        f"Lead of {ours} over the best of the others, smallest to largest epsilon: " + ", ".join(words) + ".",
-    )  # fmt: skip
+def _best(points: Sequence[Point], others: Sequence[str], data: str, epsilon: float) -> list[float]:
+    """The accuracies of that of the others with the best mean."""
+    found = [_values(points, "accuracy", other, data, epsilon) for other in others]
+    return max((values for values in found if values), key=statistics.fmean, default=[])
 
 
-def behind(points: Sequence[Point], statement: str, ours: str, others: Sequence[str], below: float) -> Finding:
-    """On some set, at an epsilon of at most ``below``, is ours less accurate than the best of the others?"""
-    leads = {c: _lead(points, ours, others, *c) for c in cells(points, ours) if c[1] <= below}
-    leads = {cell: lead for cell, lead in leads.items() if not math.isnan(lead)}
-    if not leads:
-        return Finding(statement, None, f"No epsilon of at most {below:g} was measured.")
-    (data, epsilon), lead = min(leads.items(), key=lambda pair: pair[1])
-    lost = sum(lead < 0 for lead in leads.values())
-    return Finding(
-        statement, lost > 0,
-        f"{ours} is behind in {lost} of {len(leads)} cells with epsilon <= {below:g}; at worst {lead:+.4f}, {data} at "
-        f"epsilon = {epsilon:g}.",
-    )  # fmt: skip
+def _lead(points: Sequence[Point], ours: str, others: Sequence[str], cell: Cell) -> Interval | None:
+    best = _best(points, others, *cell)
+    return _contrast(points, [(1.0, _values(points, "accuracy", ours, *cell)), (-1.0, best)]) if best else None
 
 
-def vanishes(points: Sequence[Point], statement: str, ours: str) -> Finding:
-    """Is there a set on which ours has a gap of at most ``ZERO`` at the largest epsilon?"""
-    last = dict(cells(points, ours))  # in order of epsilon, so the largest stays
-    ends = {data: _at(points, "gap", ours, data, high) for data, high in last.items()}
-    ends = {data: gap for data, gap in ends.items() if not math.isnan(gap)}
-    if not ends:
-        return Finding(statement, None, "No gap was measured.")
-    words = ", ".join(f"{data} {gap:.4f}" for data, gap in ends.items())
-    return Finding(statement, min(ends.values()) <= ZERO, f"Gap of {ours} at the largest epsilon: {words}.")
-
-
-def fluctuates(points: Sequence[Point], statement: str, method: str) -> Finding:
-    """Does its accuracy fall somewhere by more than ``ALMOST`` as epsilon grows?"""
-    falls = {}
-    for data, _, _ in _ends(points, method):
-        values = [_at(points, "accuracy", method, d, e) for d, e in cells(points, method) if d == data]
-        falls[data] = max(a - b for a, b in itertools.pairwise(values))
-    if not falls:
-        return Finding(statement, None, "Fewer than two epsilons were measured.")
-    words = ", ".join(f"{data} {fall:+.4f}" for data, fall in falls.items())
-    return Finding(statement, max(falls.values()) > ALMOST, f"Largest fall of {method} to the next epsilon: {words}.")
-
-
-def proven_price(points: Sequence[Point], ours: str) -> Finding:
-    """Not in the papers: does some method with a proof reach the accuracy of the published one, which has none?"""
-    statement = f"Not in the paper: a method with a proof is as accurate as {ours}, up to {ALMOST:g}."
-    proven = list(dict.fromkeys(p["method"] for p in points if p["status"] == "proven"))
-    leads = {c: _lead(points, ours, proven, *c) for c in cells(points, ours)}
-    leads = {cell: lead for cell, lead in leads.items() if not math.isnan(lead)}
-    if not leads:
-        return Finding(statement, None, "No method with a proof was measured at the same epsilons.")
-    near = sum(lead <= ALMOST for lead in leads.values())
-    (data, epsilon), lead = max(leads.items(), key=lambda pair: pair[1])
-    return Finding(
-        statement, near == len(leads),
-        f"In {near} of {len(leads)} cells; the largest lead of {ours} is {lead:+.4f}, {data} at epsilon = {epsilon:g}.",
-    )  # fmt: skip
-
-
-def _at(points: Sequence[Point], y: str, method: str, data: str, epsilon: float) -> float:
-    return mean_of(points, y, method=method, data=data, epsilon=epsilon)
-
-
-def _leads(points: Sequence[Point], y: str, ours: str, other: str) -> list[float]:
-    """How much better ours is than the other, in every cell that holds both; a smaller gap is better."""
-    sign = 1 if y == "accuracy" else -1
-    leads = [sign * (_at(points, y, ours, *c) - _at(points, y, other, *c)) for c in cells(points, ours, other)]
-    return [lead for lead in leads if not math.isnan(lead)]
-
-
-def _lead(points: Sequence[Point], ours: str, others: Sequence[str], data: str, epsilon: float) -> float:
-    best = [_at(points, "accuracy", other, data, epsilon) for other in others]
-    best = [value for value in best if not math.isnan(value)]
-    return _at(points, "accuracy", ours, data, epsilon) - max(best) if best else math.nan
+def _contrast(points: Sequence[Point], terms: Sequence[Term], level: float = LEVEL) -> Interval:
+    """A weighted sum of means: by pairs where each seed has a split of its own, which all methods share."""
+    together = any(p.get("resplit") for p in points) and len({len(values) for _, values in terms}) == 1
+    return paired(terms, level) if together else combined(terms, level)

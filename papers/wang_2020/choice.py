@@ -7,8 +7,8 @@ first 50,000 training images and are compared on the last 10,000; the test image
 import itertools
 
 from papers.engine.figure import Finding, TextTable, mean_of
-from papers.wang_2020.convex import DELTA
 from papers.wang_2020.digits import part
+from papers.wang_2020.forms import DELTA
 from tacit import LogisticRegression
 from tacit.mechanisms import GradientPerturbation
 from tacit.types import Budget

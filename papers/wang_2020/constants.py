@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import minimize
 
-from papers.wang_2020.convex import BATCH, DECAY, DELTA, Watched, name_of
+from papers.wang_2020.convex import Watched
 from papers.wang_2020.digits import part
+from papers.wang_2020.forms import BATCH, DELTA, name_of
+from papers.wang_2020.side_by_side import DECAY
 from tacit.linear.smoothing import (
     beta,
     beta_sum,

@@ -98,7 +98,7 @@ def check_utility(points, expected):
             all(p["gap"] <= p["convex_bound"] and p["gradient"] <= p["nonconvex_bound"] for p in points),
             f"Theorem 4's bound is at least {min(p['convex_bound'] / p['gap'] for p in points):.3g} times the gap, "
             f"Theorem 7's {min(p['nonconvex_bound'] / p['gradient'] for p in points):.3g} times the squared gradient."),
-        Finding("Theorem 4's bound says something: it is below the gap of the first weights.",
+        Finding("Not in the paper: Theorem 4's bound is below the gap of the first weights.",
             all(p["convex_bound"] < p["start_gap"] for p in points),
             f"The bounds are between {min(p['convex_bound'] for p in points):.3g} and "
             f"{max(p['convex_bound'] for p in points):.3g}; without training the gap is {points[0]['start_gap']:.3g}."),
@@ -107,7 +107,7 @@ def check_utility(points, expected):
         mine = {p["smoothing"]: p for p in points if p["epsilon"] == epsilon}
         plain, smooth = mine[0.0], [mine[s] for s in sorted(mine) if s]
         found.append(Finding(
-            f"The bound of DP-LSSGD is below that of DP-SGD at ε = {epsilon:g}: γ falls faster than D rises.",
+            f"The bound of DP-LSSGD is below that of DP-SGD at ε = {epsilon:g}.",
             all(p["convex_bound"] < plain["convex_bound"] for p in smooth),
             "Bound over DP-SGD's: " + _ratios(smooth, plain, "convex_bound") + "; √γ: "
             + ", ".join(f"{math.sqrt(p['gamma']):.2f}" for p in smooth) + "; gap over DP-SGD's: "

@@ -1,16 +1,27 @@
-"""Grids, pictures and checks of the networks: Figures 5, 6 and 7. What needs PyTorch is in ``convolutional``."""
+"""Grids, pictures and checks of the networks: Figures 1 (its network), 5 and 6. PyTorch is needed in ``convolutional``.
+
+A statement holds, or not, when the 95% interval of a difference between runs says so; otherwise the rows cannot tell.
+"""
 
 import itertools
-import statistics
 from dataclasses import replace
 
-from papers.engine.figure import Finding, Panel, TextTable, mean_of, panels
+from papers.engine.figure import Finding, TextTable, panels
+from papers.wang_2020.comparing import Difference, difference
 
 STEPS = {"sgd": 0.15, "adam": 0.001}
+"""The paper's learning rates."""
 METHODS = ("DP-SGD", "DP-LSSGD", "DP-Adam", "DP-LSAdam")
-BUDGETS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-NEAR = 0.5
-"""Points of accuracy that one run may differ from the next by."""
+MULTIPLIERS = (2.0, 5.0, 10.0)
+LARGE = 5.0
+"""What counts as the large noise multipliers of which the paper says that DP-SGD is unstable there."""
+EPOCHS = {"mnist": 60, "cifar10": 20}
+RUNS = 3
+CIFAR_ROWS = 20_000
+DECAYED = 42
+"""The last epoch of MNIST before the learning rate falls tenfold (step 10,000)."""
+FALL = 0.5
+"""Points that the best of several epochs may be above the last by the draw alone."""
 
 
 def name_of(optimizer, smoothing):
@@ -25,53 +36,13 @@ def measure(**settings):
     return trained(**settings)
 
 
-def defaults(**settings):
-    """The classifier with its rules; see ``convolutional.defaults``."""
-    from papers.wang_2020.convolutional import defaults as trained
-
-    return trained(**settings)
-
-
-def default_cells(size):
-    """The library's classifier at two epsilons; quick: on 600 images, one epoch."""
-    rest = {"epochs": 1, "rows": 600} if size.quick else {"epochs": None, "rows": None}
-    kinds = [("sgd", 0.0), ("sgd", 1.0)] if size.quick else [(o, s) for o in ("sgd", "adam") for s in (0.0, 1.0, 2.0)]
-    grid = itertools.product((3.0,) if size.quick else (1.2, 3.0), kinds, range(size.pick(3, 1)))
-    return [{"epsilon": e, "optimizer": o, "smoothing": s, **rest, "run": run} for e, (o, s), run in grid]
-
-
-def show_defaults(points):
-    """Mean and standard deviation of each optimiser and sigma."""
-    epsilons = sorted({p["epsilon"] for p in points})
-    rows = []
-    for optimizer, sigma in dict.fromkeys((p["optimizer"], p["smoothing"]) for p in points):
-        where = {"optimizer": optimizer, "smoothing": sigma}
-        mine = [p for p in points if all(p[k] == v for k, v in where.items())]
-        groups = [[p["accuracy"] for p in mine if p["epsilon"] == e] for e in epsilons]
-        rows.append((optimizer, f"{sigma:g}", *(_spread(group) for group in groups)))
-    return [TextTable("Test accuracy in percent", ("optimiser", "σ", *(f"ε = {e:g}" for e in epsilons)), tuple(rows))]
-
-
-def check_defaults(points, expected):
-    """Whether smoothing helps at larger epsilons too."""
-    del expected
-    whole, found = all(p["rows"] is None for p in points), []
-    for epsilon, optimizer in sorted({(p["epsilon"], p["optimizer"]) for p in points}):
-        mean = {s: mean_of(points, "accuracy", epsilon=epsilon, optimizer=optimizer, smoothing=s) for s in (0.0, 1.0)}
-        found.append(Finding(
-            f"Smoothing improves the classifier with its own rules (ε = {epsilon:g}, {optimizer}).",
-            mean[1.0] > mean[0.0] if whole else None, f"{mean[1.0]:.2f} with σ = 1, {mean[0.0]:.2f} without.",
-        ))  # fmt: skip
-    return found
-
-
 def cells(size, data, optimizers, sigmas, multipliers, steps=(None,)):
     """The product of these; ``steps`` None is the paper's learning rate. Quick: a few images and steps."""
     if size.quick:
         rest = {"batch": 64, "epochs": 2, "rows": 1_000} if data == "mnist" else {"batch": 16, "epochs": 1, "rows": 32}
     else:
-        rest = {"batch": 256, "epochs": 15 if data == "mnist" else 10, "rows": None}
-    grid = itertools.product(multipliers, optimizers, sigmas, steps, range(size.pick(1, 1)))
+        rest = {"batch": 256, "epochs": EPOCHS[data], "rows": None if data == "mnist" else CIFAR_ROWS}
+    grid = itertools.product(multipliers, optimizers, sigmas, steps, range(size.pick(RUNS, 1)))
     return [
         {"data": data, "optimizer": optimizer, "smoothing": sigma, "noise_multiplier": noise,
          "step": STEPS[optimizer] if step is None else step, **rest, "run": run}
@@ -85,9 +56,47 @@ def last(points):
     return [p for p in points if p["epoch"] == end]
 
 
+def values(points, **where):
+    """Accuracies of the points that match, one a run."""
+    return [p["accuracy"] for p in points if all(p[k] == v for k, v in where.items())]
+
+
+def compared(points, one, other, **where):
+    """The method ``one`` minus ``other`` at the points that match."""
+    return difference(values(points, method=one, **where), values(points, method=other, **where))
+
+
+def curves(points, **where):
+    """Accuracies over epochs of every run that matches, up to the fall of the learning rate."""
+    found = {}
+    for p in points:
+        if p["epoch"] <= DECAYED and all(p[k] == v for k, v in where.items()):
+            found.setdefault(p["run"], []).append(p["accuracy"])
+    return list(found.values())
+
+
+def falls(points, **where):
+    """How far each run is below its best before the learning rate falls."""
+    return [max(curve) - curve[-1] for curve in curves(points, **where)]
+
+
+def swings(points, **where):
+    """How far each run's accuracy moves from one epoch to the next on average, before the learning rate falls."""
+    found = []
+    for curve in curves(points, **where):
+        moves = [abs(b - a) for a, b in itertools.pairwise(curve[min(5, len(curve) - 2) :])]
+        found.append(sum(moves) / len(moves))
+    return found
+
+
+def whole(points):
+    """Whether these are not the few images of the quick size."""
+    return all(p["rows"] is None or p["rows"] >= CIFAR_ROWS for p in points)
+
+
 def optimizer_cells(size):
     """Figure 5: four optimisers, several noise multipliers."""
-    return cells(size, "mnist", ("sgd", "adam"), (0.0, 1.0), (1.0,) if size.quick else (2.0, 5.0, 10.0))
+    return cells(size, "mnist", ("sgd", "adam"), (0.0, 1.0), (1.0,) if size.quick else MULTIPLIERS)
 
 
 def cifar_cells(size):
@@ -105,29 +114,21 @@ def show_optimizers(points):
 
 
 def check_optimizers(points, expected):
-    """Smoothing improves SGD and Adam, and calms SGD; epsilon is the same for all four."""
+    """Smoothing improves SGD and Adam, and calms SGD; Adam is better; epsilon is the same for all four."""
     del expected
-    found, end = [], last(points)
+    found, end, enough, mnist = [], last(points), whole(points), points[0]["data"] == "mnist"
+    cut = "" if points[0]["rows"] is None else f", {points[0]['rows']:,} images"
     for noise in sorted({p["noise_multiplier"] for p in points}):
-        final = {m: mean_of(end, "accuracy", method=m, noise_multiplier=noise) for m in METHODS}
-        best = {
-            m: max(p["accuracy"] for p in points if (p["method"], p["noise_multiplier"]) == (m, noise)) for m in METHODS
-        }
-        place = f"noise multiplier {noise:g}"
-        enough = all(p["rows"] is None for p in points)
-        for plain, smoothed in (METHODS[:2], METHODS[2:]):
+        place, where = f"noise multiplier {noise:g}{cut}", {"noise_multiplier": noise}
+        stated = "" if noise >= LARGE or not mnist else "Not in the paper: "
+        for other, one in (METHODS[:2], METHODS[2:], (METHODS[1], METHODS[2])):
+            seen = compared(end, one, other, **where)
             found.append(Finding(
-                f"{smoothed} is better than {plain} ({place}).",
-                _above(final[smoothed], final[plain]) if enough else None,
-                f"At the end {final[smoothed]:.1f} against {final[plain]:.1f}; best on the way {best[smoothed]:.1f} "
-                f"against {best[plain]:.1f}.",
+                f"{stated if one == METHODS[1] else ''}{one} is better than {other} ({place}).",
+                seen.above() if enough else None, f"At the end {seen}.",
             ))  # fmt: skip
-        fall = {m: best[m] - final[m] for m in METHODS[:2]}
-        found.append(Finding(
-            f"Accuracy of DP-SGD falls again after a few epochs, and DP-LSSGD mends that ({place}).",
-            fall["DP-SGD"] > NEAR and fall["DP-LSSGD"] < fall["DP-SGD"] if enough else None,
-            f"From best to last: DP-SGD -{fall['DP-SGD']:.1f}, DP-LSSGD -{fall['DP-LSSGD']:.1f} points.",
-        ))  # fmt: skip
+        if mnist and end[0]["epoch"] > 2:
+            found += _unstable(points, stated, place, where, enough)
         prices = {round(p["epsilon"], 9) for p in end if p["noise_multiplier"] == noise}
         found.append(Finding(
             f"All four spend the same ({place}).", len(prices) == 1, f"ε = {max(prices):.3g} at δ = 1e-5 in the end."
@@ -135,98 +136,69 @@ def check_optimizers(points, expected):
     return found
 
 
-def sweep_cells(size):
-    """Figure 7: sigma at noise multiplier 10; learning rates; and the four optimisers over noise multipliers."""
-    if size.quick:
-        parts = [
-            cells(size, "mnist", ("sgd",), (0.0, 1.0, 3.0), (1.0,)),
-            cells(size, "mnist", ("sgd",), (1.0,), (1.0,), (0.3,)),
-        ]
-    else:
-        parts = [
-            cells(size, "mnist", ("sgd",), (0.0, 1.0, 2.0, 3.0), (10.0,)),
-            cells(size, "mnist", ("sgd",), (0.0, 1.0), (10.0,), (0.05, 0.3)),
-            cells(size, "mnist", ("adam",), (0.0, 1.0), (10.0,)),
-            cells(size, "mnist", ("sgd", "adam"), (0.0, 1.0), (2.0, 5.0, 20.0)),
-        ]
-    return [cell for part in parts for cell in part]
+def _unstable(points, stated, place, where, enough):
+    """DP-SGD falls again and swings, and DP-LSSGD less; of the paper where the noise multiplier is large."""
+    down, smooth = (falls(points, method=m, **where) for m in METHODS[:2])
+    fallen = difference(down, [0.0] * len(down))
+    yield Finding(
+        f"{stated}Accuracy of DP-SGD falls again after a few epochs ({place}).",
+        fallen.above(FALL) if enough else None,
+        f"{fallen.mean:.2f} ± {fallen.half:.2f} points from the best to the last epoch before the learning "
+        f"rate falls; more than {FALL:g} counts.",
+    )  # fmt: skip
+    yield _calmer(f"{stated}DP-LSSGD falls less than DP-SGD ({place}).", down, smooth, enough)
+    yield _calmer(
+        f"{stated}DP-LSSGD moves less from epoch to epoch than DP-SGD ({place}).",
+        *(swings(points, method=m, **where) for m in METHODS[:2]), enough,
+    )  # fmt: skip
 
 
-def show_sweep(points):
-    """Accuracy over epochs for each sigma and learning rate, and the best accuracy found for each epsilon."""
-    loud = [p for p in points if p["noise_multiplier"] == _sweep_noise(points) and p["optimizer"] == "sgd"]
-    left = [{**p, "method": f"σ = {p['smoothing']:g}"} for p in loud if p["step"] == STEPS["sgd"]]
-    middle = [
-        {**p, "method": f"{p['method']}, learning rate {p['step']:g}"} for p in loud if p["smoothing"] in (0.0, 1.0)
-    ]
-    drawn: list[Panel | TextTable] = []
-    for title, part in (("smoothing", left), ("learning rate", middle)):
-        drawn += [
-            replace(panel, title=title) for panel in panels(part, x="epoch", y="accuracy", y_name="test accuracy")
-        ]
-    best = [
-        {"method": m, "status": "proven", "epsilon": budget, "accuracy": found}
-        for m in METHODS for budget in BUDGETS if (found := _best(points, m, budget)) is not None
+def _calmer(statement, plain, smooth, enough):
+    seen: Difference = difference(plain, smooth)
+    return Finding(statement, seen.above() if enough else None, f"Points without and with smoothing: {seen}.")
+
+
+def network_panels(points):
+    """Figure 1's network: the last accuracy over epsilon, with the one that no privacy gives."""
+    end = last(points)
+    private = [p for p in end if p["epsilon"] is not None]
+    plain = [
+        {**p, "epsilon": place, "method": "no privacy, no clipping"}
+        for p in end if p["epsilon"] is None for place in {q["epsilon"] for q in private}
     ]  # fmt: skip
-    title = "best of all runs within ε (chosen on the test images, as in the paper)"
-    right = panels(best, x="epsilon", y="accuracy", x_scale="log", x_name="ε", y_name="test accuracy")
-    return drawn + [replace(panel, title=title) for panel in right]
+    drawn = panels(
+        private + plain, x="epsilon", y="accuracy", x_scale="log", x_name="ε", y_name="test accuracy, percent"
+    )
+    return [replace(panel, title="network on MNIST") for panel in drawn]
 
 
-def check_sweep(points, expected):
-    """A larger sigma is more stable; smoothing helps at every learning rate; the gains that the text names."""
-    whole, found = all(p["rows"] is None for p in points), []
-    loud = [p for p in points if p["noise_multiplier"] == _sweep_noise(points) and p["optimizer"] == "sgd"]
-    falls = {}
-    for sigma in sorted({p["smoothing"] for p in loud}):
-        curve = [p["accuracy"] for p in loud if p["smoothing"] == sigma and p["step"] == STEPS["sgd"]]
-        falls[sigma] = max(curve) - curve[-1]
-    found.append(Finding(
-        "Training is more stable the larger σ is.",
-        all(a >= b for a, b in itertools.pairwise(falls.values())) if whole else None,
-        "Points from best to last: " + ", ".join(f"{fall:.1f} (σ = {s:g})" for s, fall in falls.items()) + ".",
-    ))  # fmt: skip
-    pairs = {step: {p["smoothing"] for p in loud if p["step"] == step} for step in sorted({p["step"] for p in loud})}
-    for step in (step for step, sigmas in pairs.items() if {0.0, 1.0} <= sigmas):
-        final = {s: mean_of(last(loud), "accuracy", step=step, smoothing=s) for s in (0.0, 1.0)}
-        found.append(Finding(
-            f"DP-LSSGD outperforms DP-SGD at learning rate {step:g}.",
-            _above(final[1.0], final[0.0]) if whole else None,
-            f"{final[1.0]:.1f} against {final[0.0]:.1f} percent in the end.",
-        ))  # fmt: skip
-    for budget, gain in expected["figure_7_gain"].items():
-        ours = [_best(points, m, float(budget)) for m in METHODS[:2]]
-        known = None not in ours
-        found.append(Finding(
-            f"DP-LSSGD improves the network by {gain} points at ε = {budget}.",
-            ours[1] - ours[0] >= gain / 2 if known and whole else None,
-            f"{ours[1]:.1f} against {ours[0]:.1f} (best of all runs)." if known else "No run ended within that ε.",
-        ))  # fmt: skip
-    return found
-
-
-def _spread(values):
-    mean = f"{statistics.fmean(values):.2f}"
-    return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
-
-
-def _above(one, other):
-    """Above, below, or too near to tell."""
-    return None if abs(one - other) < NEAR else one > other
-
-
-def _sweep_noise(points):
-    """The noise multiplier at which sigma was varied."""
-    return next(p["noise_multiplier"] for p in points if p["smoothing"] > 1)
-
-
-def _best(points, method, budget):
-    found = [p["accuracy"] for p in points if p["method"] == method and p["epsilon"] <= budget]
-    return max(found, default=None)
+def check_network(points):
+    """Figure 1's network: far below the one without privacy, where the guarantee is strongest."""
+    end = last(points)
+    plain = values(end, noise_multiplier=0.0)
+    seen = {
+        p["epsilon"]: difference(plain, values(end, noise_multiplier=p["noise_multiplier"]))
+        for p in sorted(end, key=lambda p: -p["noise_multiplier"]) if p["epsilon"] is not None
+    }  # fmt: skip
+    least = min(seen)
+    return Finding(
+        "The network trained by DP-SGD has a much lower accuracy than the non-private one (by more than a point at "
+        f"ε = {least:.2g}, the smallest).",
+        seen[least].above(1.0) if whole(end) else None,
+        "Without privacy against DP-SGD: " + "; ".join(f"ε = {e:.2g}: {gap}" for e, gap in seen.items()) + ".",
+    )
 
 
 def _summary(points):
-    rows = tuple(
-        (f"{p['noise_multiplier']:g}", p["method"], f"{p['epsilon']:.3g}", f"{p['accuracy']:.2f}") for p in last(points)
-    )
-    return TextTable("After the last epoch", ("noise multiplier", "method", "ε", "test accuracy, percent"), rows)
+    end, rows = last(points), []
+    for noise, method in dict.fromkeys((p["noise_multiplier"], p["method"]) for p in end):
+        mine = [p for p in end if (p["noise_multiplier"], p["method"]) == (noise, method)]
+        rows.append((f"{noise:g}", method, f"{mine[0]['epsilon']:.3g}", spread(values(mine))))
+    head = ("noise multiplier", "method", "ε", "test accuracy, percent")
+    return TextTable("After the last epoch: mean ± half of the 95% interval", head, tuple(rows))
+
+
+def spread(accuracies):
+    """Mean and half-width of its 95% interval."""
+    seen = difference(accuracies, [0.0] * len(accuracies))
+    return f"{seen.one:.2f}" + (f" ± {seen.half:.2f}" if len(accuracies) > 1 else "")

@@ -1,11 +1,11 @@
 """MNIST as rows, read once a process: 50,000 to train on, 10,000 to validate, 10,000 to test."""
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from tacit import datasets
+from tacit.datasets.stand_ins import cached
 from tacit.linear.losses import Softmax
 from tacit.linear.problem import Problem, Records
 
@@ -30,7 +30,7 @@ class Part:
         return Problem(Records.build(self.X, self.y.astype(float), 1.0, 0.5), Softmax(10), 10)
 
 
-@functools.cache
+@cached
 def part(name):
     """'all' 60,000 training images, the first 50,000 ('train'), the last 10,000 ('validation'), or 'test'."""
     images, labels = datasets.images("mnist", "test" if name == "test" else "train")

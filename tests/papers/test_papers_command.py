@@ -18,11 +18,12 @@ from papers.engine import command, drawing, export, library
 from papers.engine.chapters import assemble
 from papers.engine.figure import Line, Panel, Size, TextTable
 from papers.engine.grid import Cell, checked_points
-from papers.engine.progress import Forecast, RunDisplay, duration
-from papers.engine.store import Store, StoredCell, version_of
+from papers.engine.progress import Forecast, RunDisplay, duration, seconds_in
+from papers.engine.store import Store, StoredCell
+from papers.engine.versions import version_of
 from tacit.report import pictures
 
-pytest.importorskip("matplotlib", reason="pictures need the extra 'plot': pip install 'tacit[plot]'")
+pytest.importorskip("matplotlib", reason="pictures need the extra 'plot': pip install '.[plot]'")
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def test_rows_as_csv(done):
 
 
 def test_rows_as_parquet(done):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet': pip install 'tacit[parquet]'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet': pip install '.[parquet]'")
     table = parquet.read_table(done[0] / "first_1999" / "figure1.parquet").to_pydict()
     text = csv.DictReader(io.StringIO((done[0] / "first_1999" / "figure1.csv").read_text()))
     assert [None if not row["accuracy"] else float(row["accuracy"]) for row in text] == table["accuracy"]
@@ -110,7 +111,7 @@ def test_rows_as_parquet(done):
 
 
 def test_values_of_several_kinds_are_text_in_parquet(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet': pip install 'tacit[parquet]'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet': pip install '.[parquet]'")
     export.write(tmp_path, "x", [StoredCell("k", {"n": 1}, ({"v": "text"}, {"v": 2.5}, {"v": None}), "0", 0.1)])
     assert parquet.read_table(tmp_path / "x.parquet").to_pydict()["v"] == ["text", "2.5", None]
 
@@ -250,7 +251,7 @@ def test_a_figure_that_is_left_out_alone_is_a_failure(tmp_path, capsys):
 def test_without_matplotlib(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(pictures, "available", lambda: False)
     assert running.here(tmp_path, tmp_path / "out", "first_1999") == 2
-    assert "tacit[plot]" in capsys.readouterr().err
+    assert "pip install '.[plot]'" in capsys.readouterr().err
 
 
 def written(folder, text):
@@ -336,11 +337,38 @@ def test_time_left_is_that_of_the_cells_left():
     assert Forecast([slow], 1, {}).seconds() is None
 
 
+def test_what_is_to_come_is_said_before_it_runs(tmp_path):
+    slow, fast, other = (Cell("a", "1", name, {"x": 1}) for name in ("slow", "fast", "other"))
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "slow.csv").write_text("cell,y,cell_seconds\nk,1,4000\n,2,\nl,3,2000\n")  # kept once a cell
+    before = seconds_in(tmp_path, [slow, fast])
+    assert before == {("1", "slow"): 3000.0}
+    assert seconds_in(tmp_path, [slow] * 3) == {}  # part of a grid
+    (tmp_path / "1" / "fast.csv").write_text("cell,y,cell_seconds\nk,1,2.5\nl,3,2.5\n")
+    assert seconds_in(tmp_path, [fast]) == {}  # networks side by side on a GPU
+    before |= {("1", "fast"): 600.0}
+    said = "2 cells to run, 2 at a time: about 30 min 0 s, by how long such cells took before"
+    assert str(Forecast([slow, fast], 2, before)) == f"{said}."
+    assert "(1 of 3 figures were not timed before: a guess)" in str(Forecast([slow, fast, other], 2, before))
+    assert str(Forecast([slow], 1, {})) == "1 cells to run, 1 at a time; how long it takes is not known yet."
+
+
+def test_cells_of_another_size_say_nothing_about_these(tmp_path):
+    cells = [Cell("a", "1", "f", {"x": x}) for x in range(3)]
+    store = Store(tmp_path)
+    for cell, seconds in zip(cells, (1.0, 100.0, 200.0), strict=True):
+        store.add(cell, "[]", "0", seconds)
+    assert store.mean_seconds(cells[1:]) == {("1", "f"): 150.0}
+    store.close()
+
+
 def test_lines_where_nobody_watches():
     slow, fast = (Cell("a", "1", name, {"x": 1}) for name in ("slow", "fast"))
     stream, now = io.StringIO(), [0.0]
     display = RunDisplay(Forecast([slow, slow, fast, fast], 2, {}), 6, Console(file=stream), lambda: now[0])
     with display:
+        assert stream.getvalue().startswith("4 cells to run")
+        stream.seek(0), stream.truncate()
         display.finished(fast, 10.0)
         assert stream.getvalue() == ""  # a line was due at the start, and is not yet again
         now[0] = 60.0

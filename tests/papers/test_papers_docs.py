@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
 
 
 def test_the_example_runs(tmp_path, capsys, monkeypatch):
-    pytest.importorskip("matplotlib", reason="pictures need the extra 'plot': pip install 'tacit[plot]'")
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'plot': pip install '.[plot]'")
     folder = tmp_path / "example_of_the_docs" / "name_2026"
     folder.mkdir(parents=True)
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

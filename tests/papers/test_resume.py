@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ import running
 from papers.engine import workers
 from papers.engine.grid import Cell
 from papers.engine.store import Store
+from papers.engine.versions import RunVersion, version_of
 
 CELLS = 16
 
@@ -39,8 +41,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path):
     assert first.returncode == -9, first.stderr
     before = written(out)
 
-    second = running.in_a_process(tmp_path, out, "first_1999")
-    assert second.returncode == 0, second.stderr
+    assert running.here(tmp_path, out, "first_1999") == 0
     times = Counter(running.ran(tmp_path))
     assert written(out) == set(times)
     assert len(times) == CELLS
@@ -76,7 +77,10 @@ def test_sizes_live_side_by_side_and_are_drawn_apart(tmp_path):
     assert run("--runs", "1", "--draw") == 0
     assert len((out / "first_1999" / "figure1.csv").read_text().splitlines()) == 1 + 2 * 4
     assert run("--runs", "5", "--draw") == 1  # some are missing, and nothing may run
-    assert "4 of 20 cells have no result" in (out / "report.html").read_text()
+    page = (out / "report.html").read_text()
+    assert "4 of 20 cells have no result" in page
+    assert "3 cannot tell; incomplete" in page  # part of a grid decides nothing
+    assert "(16 of 20 cells)</small>" in page
     assert len(running.ran(tmp_path)) == CELLS
     assert run("--runs", "1", "--again") == 0
     assert len(running.ran(tmp_path)) == CELLS + 4
@@ -120,3 +124,71 @@ def test_workers_are_deaf_to_ctrl_c_from_their_first_instruction_on():
         assert blocked("self") == before
     finally:
         worker.end()
+
+
+def test_cells_of_a_run_elsewhere_are_taken_over(tmp_path, capsys, monkeypatch):
+    first, second = tmp_path / "first", tmp_path / "second"
+    monkeypatch.setattr(RunVersion, "now", lambda self: "1+abc1234")
+    assert running.here(tmp_path, first, "first_1999", "--quick", "--workers", "1") == 0
+    before = running.ran(tmp_path)
+    assert running.here(tmp_path, second, "first_1999", "--quick", "--workers", "1", "--adopt", str(first)) == 0
+    assert running.ran(tmp_path) == before  # nothing ran again
+    assert running.stored(second) == running.stored(first)
+    assert f"Took over of {first}: 8 cells (8 by 1+abc1234).\n" in capsys.readouterr().out
+    assert running.here(tmp_path, second, "first_1999", "--quick", "--adopt", str(tmp_path / "none")) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (("p", "f", '{"seed":0}', "1+abc-dirty"), "refused 1 made by changed code ('dirty')"),
+        (("q", "f", '{"seed":0}', "1+abc"), "refused 1 whose paper, figure or settings are not those of their key"),
+        (("p", "g", '{"seed":0}', "1+abc"), "refused 1 whose paper"),
+        (("p", "f", '{"seed":0,"stand_in":"adult"}', "1+abc"), "refused 1 whose paper"),
+    ],
+)
+def test_rows_that_are_not_what_they_say_are_refused(row, words, tmp_path):
+    cells = [Cell("papers", "p", "f", {"seed": seed}) for seed in (0, 1)]
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    there.add(cells[1], "[]", "1+def", 1.0)
+    with sqlite3.connect(tmp_path / "there" / "rows.sqlite") as rows:
+        values = (cells[0].key, *row[:3], '[{"x":1}]', row[3], 1.0)
+        rows.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    assert str(here.adopt(tmp_path / "there", cells)).startswith(f"1 cells (1 by 1+def); {words}")
+    assert here.keys() == {cells[1].key}
+    rows.close(), here.close(), there.close()
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder of papers in a repository of one commit."""
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "code.py").write_text("")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.org", "-c", "commit.gpgsign=false"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    return tmp_path / "papers"
+
+
+def test_a_copy_without_a_checkout_names_its_commit_and_a_checkout_its_own(checkout, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("TACIT_COMMIT", "abc1234")
+    assert version_of(tmp_path_factory.mktemp("copy")).endswith("+abc1234")
+    named = version_of(checkout)
+    assert "abc1234" not in named
+    assert not named.endswith("-dirty")
+    (checkout.parent / "notes.md").write_text("no code")
+    assert version_of(checkout) == named
+    (checkout / "more.py").write_text("")  # of which git describe says nothing
+    assert version_of(checkout) == f"{named}-dirty"
+
+
+def test_rows_after_a_change_during_a_run_are_called_dirty(checkout):
+    now = [0.0]
+    version = RunVersion(checkout, lambda: now[0])
+    first = version.now()
+    (checkout / "code.py").write_text("x = 1")
+    now[0] = 60.0
+    assert version.now() == f"{first}-dirty"
+    (checkout / "code.py").write_text("")
+    now[0] = 120.0
+    assert version.now() == f"{first}-dirty"  # processes may have loaded what was there in between

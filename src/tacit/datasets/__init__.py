@@ -2,25 +2,32 @@
 
 Bounds are constants of the documentation, written down in ``schemas``; none is computed from a file. Files are looked
 for in the folder that the environment variable TACIT_DATA names, then in the cache, and are otherwise fetched from
-their public address on first use (never with TACIT_OFFLINE=1).
+their public address on first use (never with TACIT_OFFLINE=1). ``python -m tacit.datasets`` fetches, or makes from
+other public files, what is not here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check, check_count
+from tacit.arguments import checked
+from tacit.checks import check, check_count, check_part, shown
+from tacit.datasets import cache, readers, stand_ins
 from tacit.datasets.cache import cache_folder
 from tacit.datasets.readers import Images, Table
 from tacit.datasets.recipes import RECIPES, SCHEMAS, Recipe
+from tacit.datasets.stand_ins import standing_in
 from tacit.schema import Schema
 from tacit.types import Array
 
-__all__ = ["SCHEMAS", "Dataset", "as_in_papers", "cache_folder", "images", "load", "names", "stored"]
+__all__ = [
+    "SCHEMAS", "Dataset", "as_in_papers", "cache_folder", "fetch", "images", "load", "names", "standing_in", "stored",
+]  # fmt: skip
 
 Split = Literal["train", "test"]
 
@@ -52,9 +59,10 @@ class Dataset:
 
     def divide(self, test: float = 0.2, seed: int = 0) -> tuple[Dataset, Dataset]:
         """Training and test records, drawn with the seed; ``test`` is the share of the test records, rounded."""
+        check_part("test", test)
         count = round(test * len(self))
         check(0 < count < len(self), f"Expected test={test} to leave records in both parts.")
-        order = np.random.default_rng(seed).permutation(len(self))
+        order = np.random.default_rng(_seed(seed)).permutation(len(self))
         return self.take(np.sort(order[count:])), self.take(np.sort(order[:count]))
 
 
@@ -63,11 +71,28 @@ def names() -> tuple[str, ...]:
     return tuple(RECIPES)
 
 
+@checked
 def stored(name: str) -> bool:
-    """Whether a data set is here, so that ``load`` need not fetch anything."""
+    """Whether a data set's files are here, so that ``load`` need not fetch anything; their content is not read."""
     return _recipe(name, None).stored
 
 
+@checked
+def fetch(name: str) -> list[Path]:
+    """Have all files of a data set here: found, fetched, or made from other public files; and say where they are.
+
+    Edges: as in :func:`load`, with ``verify``; a set that ships with a package has no file.
+    """
+    recipe = _recipe(name, None)
+    if recipe.shipped is not None:
+        return []
+    places = dict.fromkeys(cache.obtain(file) for files in recipe.files.values() for file in files)
+    for files in recipe.files.values():
+        cache.read(files)  # what was found here may be damaged, or another file of that name
+    return list(places)
+
+
+@checked
 def load(
     name: str,
     *,
@@ -83,26 +108,32 @@ def load(
     with a missing cell. ``rows`` draws that many records without replacement with the seed, in the file's order.
 
     Edges: a file that is absent and cannot be fetched, or whose content differs from its checksum (``verify``), raises
-    and says which file to put where.
+    and says which file to put where. Inside :func:`standing_in` the records of the sets it names are made up, and
+    ``name`` and ``source`` say so.
     """
     recipe = _recipe(name, split)
-    tables = [recipe.read(contents) for contents in _contents(recipe, split, verify)]
+    made_up = stand_ins.asked(name)
+    if made_up:
+        tables = [_made_up(name, part, recipe) for part in recipe.files if split in (None, part)]
+    else:
+        tables = [recipe.read(contents) for contents in _contents(recipe, split, verify)]
     dataset = Dataset(
-        name=name,
+        name=f"{name} ({stand_ins.MARK})" if made_up else name,
         table={column: np.concatenate([table[column] for table in tables]) for column in tables[0]},
         schema=recipe.schema(),
-        source=recipe.source,
-        licence=recipe.licence,
-        citation=recipe.citation,
+        source="Made up with a fixed seed; no record of the set is in it." if made_up else recipe.source,
+        licence="That of Tacit." if made_up else recipe.licence,
+        citation=f"None: not the records of {recipe.citation}" if made_up else recipe.citation,
     )
     if complete:
         dataset = dataset.take(np.flatnonzero(_complete(dataset)))
     if rows is not None:
         check(check_count("rows", rows) <= len(dataset), f"Expected rows={rows} <= {len(dataset)}, the size of {name}.")
-        dataset = dataset.take(np.sort(np.random.default_rng(seed).choice(len(dataset), rows, replace=False)))
+        dataset = dataset.take(np.sort(np.random.default_rng(_seed(seed)).choice(len(dataset), rows, replace=False)))
     return dataset
 
 
+@checked
 def images(name: str, split: Split | None = None, *, verify: bool = True) -> Images:
     """Images as bytes, (n, 28, 28) for 'mnist' and (n, 3, 32, 32) for 'cifar10', and labels 0 to 9 as int64.
 
@@ -112,10 +143,14 @@ def images(name: str, split: Split | None = None, *, verify: bool = True) -> Ima
     pictured = [known for known, entry in RECIPES.items() if entry.images]
     if recipe.images is None:
         raise ValueError(f"{name} has no images; expected one of {pictured}.")
-    parts = [recipe.images(contents) for contents in _contents(recipe, split, verify)]
+    if stand_ins.asked(name):
+        parts = [stand_ins.images(name, part) for part in recipe.files if split in (None, part)]
+    else:
+        parts = [recipe.images(contents) for contents in _contents(recipe, split, verify)]
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
+@checked
 def as_in_papers(name: str, *, test: float = 0.2, seed: int = 0) -> tuple[Dataset, Dataset]:
     """Training and test records of the size that the reproduced papers state.
 
@@ -131,8 +166,13 @@ def as_in_papers(name: str, *, test: float = 0.2, seed: int = 0) -> tuple[Datase
     return load(name, seed=seed, **recipe.paper).divide(test, seed)
 
 
+def _seed(seed: int) -> int:
+    check(seed >= 0, f"Expected seed={seed} >= 0.")
+    return int(seed)
+
+
 def _recipe(name: str, split: str | None) -> Recipe:
-    check(name in RECIPES, f"Unknown data set {name!r}; expected one of {list(RECIPES)}.")
+    check(name in RECIPES, f"Unknown data set {shown(name)}; expected one of {list(RECIPES)}.")
     recipe = RECIPES[name]
     check(split in recipe.splits, f"{name} has no official split {split!r}; expected {recipe.splits}.")
     return recipe
@@ -140,6 +180,12 @@ def _recipe(name: str, split: str | None) -> Recipe:
 
 def _contents(recipe: Recipe, split: str | None, verify: bool) -> list[list[bytes]]:
     return [recipe.contents(files, verify) for part, files in recipe.files.items() if split in (None, part)]
+
+
+def _made_up(name: str, part: str, recipe: Recipe) -> Table:
+    if recipe.images is not None:
+        return readers.flat(lambda contents: stand_ins.images(name, part))([])
+    return stand_ins.table(name, part, recipe.schema())
 
 
 def _complete(dataset: Dataset) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ import io
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -35,7 +35,8 @@ class File:
     """One published file: its place under a data folder, the checksum of its content, and where it is public.
 
     ``archive`` names the file that the ``addresses`` serve, beside ``place``; without one it is ``place`` gzipped.
-    ``remark`` says what a file without an address is made from.
+    ``made`` makes the content from other public files, which are large: only when a user asks for the file by itself;
+    ``remark`` says from which.
     """
 
     place: str
@@ -43,6 +44,7 @@ class File:
     addresses: tuple[str, ...] = ()
     archive: str = ""
     remark: str = ""
+    made: Callable[[], Iterator[bytes]] | None = None
 
     @property
     def name(self) -> str:
@@ -66,7 +68,7 @@ class File:
     def checked(self, content: bytes | None, where: str | Path, verify: bool = True) -> bytes:
         """The content itself, or a sentence when it is not the published one."""
         if content is None:
-            raise ValueError(f"The file {where} holds no readable {self.name}; replace or delete it.")
+            raise ValueError(f"The file {where} contains no readable {self.name}; replace or delete it.")
         check(
             not verify or self.agrees(content),
             f"The content of {where} ({self.name}) differs from the published one; replace or delete the file, or pass "

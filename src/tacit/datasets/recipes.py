@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacit.datasets import cache, readers
+from tacit.datasets import cache, census, fraud, readers
 from tacit.datasets.contents import File
 from tacit.schema import Schema
 
@@ -92,6 +92,10 @@ _UCI = "UCI Machine Learning Repository, doi "
 _ARCHIVE = "https://archive.ics.uci.edu/static/public/"
 _OLD_ARCHIVE = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 _MIRRORS = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
+_BALANCED = (
+    "https://raw.githubusercontent.com/Thanush-41/Optimized-Credit-Card-Fraud-Detection-Using-Stacking-and-Grid-Search/"
+    "68ca514d56dc907edabc91781801c533e2bcfa5c/"
+)
 _CENSUS = ["AGEP", "SEX", "MAR", "SCHL", "DIS", "NATIVITY", "WKHP", "MV", "TEN", "NP", "PINCP"]
 
 
@@ -182,8 +186,9 @@ RECIPES = {
                 File(
                     "credit_card_fraud/creditcard_balanced_984.csv",
                     "53c70fe413b0f518f541eb3c8f8c1fc6f01141d661c47a55d76f04afb7d2522f",
-                    remark="the balanced subset (492 frauds, 492 other records of creditcard.csv) has no lasting "
-                    "public address; the documentation's page on data sets names the copy.",
+                    (f"{_BALANCED}balanced_creditcard.csv",),
+                    "creditcard_balanced_984.csv",
+                    made=fraud.table,
                 ),
             )
         },
@@ -211,8 +216,9 @@ RECIPES = {
                 File(
                     "acs_pums_2024/acs_pums_2024_person.csv",
                     "a693d9274ca4cb7b69e2c97a181f344e7c88a63d88810a097c5c2a0d0c3de1cf",
-                    remark="it was put together from the Census Bureau's person and housing files of 48 states and "
-                    "the District of Columbia.",
+                    remark="it is made from the Census Bureau's public files of 48 states and the District of "
+                    "Columbia, by `python -m tacit.datasets acs_pums_2024`.",
+                    made=census.table,
                 ),
             )
         },

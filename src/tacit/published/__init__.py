@@ -57,7 +57,7 @@ def __getattr__(name: str) -> Any:
     try:
         from tacit.published.networks import PublishedMLPClassifier
     except ImportError as error:
-        sentence = "tacit.published.PublishedMLPClassifier needs PyTorch. Install it with: pip install 'tacit[torch]'."
+        sentence = "tacit.published.PublishedMLPClassifier needs PyTorch. In Tacit's source: pip install '.[torch]'."
         raise ImportError(sentence) from error
     return PublishedMLPClassifier
 

@@ -37,7 +37,7 @@ class Model(Protocol):
 
     @property
     def labels(self) -> NDArray[Any]:
-        """One entry a record, along the first axis."""
+        """One entry per record, along the first axis."""
 
     @property
     def flat(self) -> Array:
@@ -54,7 +54,7 @@ class Model(Protocol):
         """One descent step on the mean loss of these rows, with noise on its gradient or without."""
 
     def influence(self, source: Source) -> Callable[[Picks], Array]:
-        """``c_z = H^{-1} grad loss(w, z) / n``, a flat row a record: H of the mean objective stays that of now."""
+        """``c_z = H^{-1} grad loss(w, z) / n``, a flat row per record: H of the mean objective stays that of now."""
 
     def passed_on(self, row: Array, label: NDArray[Any]) -> float:
         """``w_t = ||grad_x grad_w loss||_2`` of one record: how much of a noise on x its gradient gets."""

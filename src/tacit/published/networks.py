@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from tacit.checks import check, check_count, check_positive
+from tacit.arguments import check_fields
+from tacit.checks import check, check_count, check_positive, pair_of
 from tacit.data.canonical import dense
 from tacit.data.rows import row_scales
 from tacit.estimators.base import source_from
@@ -26,11 +27,11 @@ from tacit.nn.architectures import mlp_network
 from tacit.nn.estimator import NetworkFace
 from tacit.nn.train import NetworkLoss
 from tacit.published.data_perturbation import PublishedInput
-from tacit.published.perceptron import Codes, Perceptron, Settings
+from tacit.published.perceptron import Perceptron, Settings
 from tacit.published.pi_dbdp_erm import PiDbdpErm
 from tacit.published.pidp_sgd import PidpSgd
 from tacit.training import Prepared, charge, prepare
-from tacit.types import Array, Budget, Facts
+from tacit.types import Budget, Facts
 
 METHODS: dict[str, float] = {"input-perturbation": 1.0, "dbdp-erm": 1.0, "pi-dbdp-erm": 0.03, "pidp-sgd": 0.03}
 """The algorithms, and their step sizes unless given: for means over batches, and for single records."""
@@ -67,9 +68,8 @@ class PublishedMLPClassifier(NetworkFace):
     * *w_t* is the spectral norm, by power iteration.
 
     Fitted: ``network_``, ``classes_``, ``guarantee_``; ``noiseless_`` (fraction of steps without noise) of the last
-    two; ``perturbed_data_`` (rows and labels) of all but 'pidp-sgd'. That of 'pi-dbdp-erm' holds rows that were never
-    picked, or picked without noise, as they are: NOT PRIVATE, as printed (line 18). Edges: at epsilon = inf nothing is
-    perturbed.
+    two; ``perturbed_data_`` of all but 'pidp-sgd', NOT PRIVATE, in a box that opens on a word
+    (:class:`~tacit.published.perturbed_data.PerturbedData`). Edges: at epsilon = inf nothing is perturbed.
     """
 
     method: Literal["input-perturbation", "dbdp-erm", "pi-dbdp-erm", "pidp-sgd"]
@@ -104,8 +104,7 @@ class PublishedMLPClassifier(NetworkFace):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train as published, and warn that the claim is refuted."""
-        check(self.method in METHODS, f"Expected method={self.method!r} to be one of {', '.join(METHODS)}.")
-        check(self.test in ("norm", "elements"), f"Expected test={self.test!r} to be 'norm' or 'elements'.")
+        check_fields(self)
         self._declare(X)
         x, codes = self._images(X, reset=True).numpy(), self._codes(y, len(X)).numpy()
         source = source_from(self.random_state)
@@ -118,22 +117,17 @@ class PublishedMLPClassifier(NetworkFace):
         for extra in ("noiseless_", "perturbed_data_"):  # those of an earlier fit
             self.__dict__.pop(extra, None)
         plan: Any = prepared.plan
-        asked = replace(plan, rate=rate)  # the linear models' limit of 1/(L + lambda) is for convex losses
-        self._keep(asked.train(model, source).extras, x, codes)
+        asked = replace(plan, rate=rate)
+        self._keep(asked.train(model, source).extras)
         self.network_ = model.filled().eval()
         return self
 
-    def _keep(self, extras: Mapping[str, Any], x: Array, codes: Codes) -> None:
-        """What a run leaves besides weights; of 'pi-dbdp-erm' the records that were not perturbed as they are."""
+    def _keep(self, extras: Mapping[str, Any]) -> None:
+        """What a run leaves besides weights."""
         if "noiseless" in extras:
             self.noiseless_ = extras["noiseless"]
-        rows = extras["perturbed_data"][0] if "perturbed_data" in extras else None
-        if "perturbed" in extras:
-            rows = x.copy()
-            for index, row in extras["perturbed"].items():
-                rows[index] = row
-        if rows is not None:
-            self.perturbed_data_ = (rows, self.classes_[codes])
+        if "perturbed_data" in extras:
+            self.perturbed_data_ = extras["perturbed_data"].named(self.classes_)
 
     def _mechanism(self, records: int, rate: float) -> Mechanism:
         """The linear models' mechanism of the same paper."""
@@ -188,8 +182,8 @@ class PublishedMLPClassifier(NetworkFace):
         rows = values.astype(np.float64)
         if self.bounds is None:
             return torch.from_numpy(rows * row_scales(rows, 1.0)[:, None])
-        low, high = self.bounds
-        check(-math.inf < low < high < math.inf, f"Expected bounds={self.bounds} to be (lower, upper), lower < upper.")
+        low, high = pair_of("bounds", self.bounds)
+        check(-math.inf < low < high < math.inf, f"Expected bounds={low, high} to be (lower, upper), lower < upper.")
         middle, half = (high + low) / 2, (high - low) / 2
         inside = np.nan_to_num((np.clip(rows, low, high) - middle) / half, nan=0.0)
         return torch.from_numpy(inside / math.sqrt(rows.shape[1]))

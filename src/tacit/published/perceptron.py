@@ -14,6 +14,7 @@ of the minimiser, and an approximate inverse of the Hessian (:mod:`tacit.publish
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from scipy.special import logsumexp
 from torch import nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from tacit.checks import check, check_count
+from tacit.checks import check, check_choice, check_count
 from tacit.privacy.noise import Source, gaussian, permutation
 from tacit.published.curvature import InverseHessian
 from tacit.published.models import Picks
@@ -49,11 +50,14 @@ CURVES: dict[str, tuple[Curve, Curve, Curve]] = {
 TOLERANCE = 1e-4
 """Power iteration stops when the square it looks for grows by less than this fraction, or after POWERS rounds."""
 POWERS = 50
+KEPT = 8
+"""Pre-trained models that a process remembers: an experiment fits the same one at many budgets."""
+_PRETRAINED: dict[bytes, Array] = {}
 
 
 @dataclass(frozen=True)
 class Passes:
-    """What a forward and a backward pass leave, one row a record: h, the scores s, e, W_2^T e and delta."""
+    """What a forward and a backward pass leave, one row per record: h, the scores s, e, W_2^T e and delta."""
 
     hidden: Array
     scores: Array
@@ -75,8 +79,7 @@ class Settings:
     pretraining: int = 60
 
     def __post_init__(self) -> None:
-        known = ", ".join(CURVES)
-        check(self.activation in CURVES, f"Expected activation={self.activation!r} to be one of {known}.")
+        check_choice("activation", self.activation, CURVES)
         check(0 <= self.damping < math.inf, f"Expected damping={self.damping} >= 0 and finite.")
         for name in ("curvature_records", "rank", "pretraining"):
             object.__setattr__(self, name, check_count(name, getattr(self, name)))  # 64.0 is 64
@@ -164,8 +167,20 @@ class Perceptron:
             return mean + 0.5 * strong * float(point @ point), self.mean_gradient(at, self.x)
 
         most = self.settings.pretraining
-        best = minimize(value, self.flat.copy(), jac=True, method="L-BFGS-B", options={"maxiter": most})
-        self.flat[:] = best.x
+        key = self._fingerprint()
+        if key not in _PRETRAINED:
+            best = minimize(value, self.flat.copy(), jac=True, method="L-BFGS-B", options={"maxiter": most})
+            while len(_PRETRAINED) >= KEPT:
+                _PRETRAINED.pop(next(iter(_PRETRAINED)))
+            _PRETRAINED[key] = best.x
+        self.flat[:] = _PRETRAINED[key]
+
+    def _fingerprint(self) -> bytes:
+        """Of all that the minimisation depends on."""
+        whole = hashlib.blake2b(repr((self.settings, self.x.shape)).encode())
+        for part in (self.x, self.labels, self.flat):
+            whole.update(np.ascontiguousarray(part).tobytes())
+        return whole.digest()
 
     def influence(self, source: Source) -> Callable[[Picks], Array]:
         """With the approximate inverse from records drawn at random."""

@@ -16,12 +16,15 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check_positive
+from tacit.arguments import check_fields
+from tacit.checks import check_count, check_positive
 from tacit.linear.problem import Problem
 from tacit.mechanisms.base import Plan
+from tacit.privacy.events import COUNT
 from tacit.privacy.noise import Source
 from tacit.published.contract import LAMBDA, claims, given, unmet
 from tacit.published.models import LinearModel, Model, normal_rows, picks_of
+from tacit.published.perturbed_data import PerturbedData
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 THEOREM = "Kang et al. 2020b, Theorem 2"
@@ -56,9 +59,10 @@ class PiDbdpErmPlan(Plan):
         return self.train(LinearModel(problem, self.regularization), source)
 
     def train(self, model: Model, source: Source) -> Solution:
-        """Lines 2 to 19. Extras: ``noiseless``, and ``perturbed``: the last version of every perturbed record's row."""
+        """Lines 2 to 19. Extras: ``noiseless``, and ``perturbed_data``: D_priv, raw rows and all."""
         model.minimise()  # line 2
-        influence, noiseless, perturbed = model.influence(source), 0, dict[int, Array]()
+        influence, noiseless = model.influence(source), 0
+        released, touched = model.rows(slice(None))[:, : model.columns], np.zeros(model.count, dtype=np.bool_)  # line 4
         for _ in range(self.rounds):  # line 5
             picks = picks_of(source, model.count, self.local)  # line 7
             quiet = unchanged(influence(picks), model.flat, self.epsilon, self.test) | (self.scale == 0)  # 8 and 9
@@ -68,11 +72,13 @@ class PiDbdpErmPlan(Plan):
                 if normal is not None:  # line 12
                     noisy = row[: model.columns]
                     noisy += self.scale / math.sqrt(model.passed_on(row, label)) * normal
-                    perturbed[int(picks[t])] = noisy
+                    released[picks[t]] = noisy  # line 18: the last version, else the original
+                    touched[picks[t]] = True
                 model.step(row[None], label, self.rate)  # lines 10 and 12
             noiseless += int(quiet.sum())
         total = self.rounds * self.local
-        extras = {"noiseless": noiseless / total, "perturbed": perturbed}
+        kept = PerturbedData(released, model.labels.ravel(), touched)
+        extras = {"noiseless": noiseless / total, "perturbed_data": kept}
         return Solution(model.flat[:, None], steps=total, extras=extras)
 
 
@@ -97,6 +103,14 @@ class PiDbdpErm:
     test: Test = "norm"
     site: ClassVar[Site] = "input"
     pure: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_count("local", self.local, COUNT)
+        if self.steps is not None:
+            check_count("steps", self.steps, COUNT)
+        if self.step is not None:
+            check_positive("step", self.step)
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """The paper's calibration, its constant, and one smooth score."""
