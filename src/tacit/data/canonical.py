@@ -24,6 +24,7 @@ from tacit.data import cells
 from tacit.types import Array
 
 MASKED = "{name} has masked or missing cells. Fill them in with a public number, or remove those records."
+RAGGED = "Expected {name} to have the same number of cells in every row."
 MISSING = "{name} has missing labels; remove those rows."
 _NUMBERS = "Expected numbers in X; encode other columns with tacit.Schema."
 _DAMAGED = "Expected a sparse X whose indices lie within its shape and whose rows follow one another; it is damaged."
@@ -42,9 +43,15 @@ def canonical(X: Any) -> Any:
     matrix = _canonical_csr(X) if thin(X) else dense(X)
     check(
         matrix.ndim == 2,
-        "Expected X to have two dimensions: one row a record, one column a feature. Reshape your data.",
+        "Expected X to have two dimensions: one row per record, one column per feature. Reshape your data.",
     )
     return matrix
+
+
+def check_names(X: Any) -> None:
+    """Refuse a table two of whose columns bear one name: which of them is meant would be left to chance."""
+    names = list(X.columns) if hasattr(X, "iloc") and hasattr(X, "columns") else getattr(X, "column_names", ())
+    check(len(set(names)) == len(names), "Expected a table whose columns have different names.")
 
 
 def thin(X: Any) -> bool:
@@ -83,11 +90,17 @@ def column(y: Any, name: str = "y") -> Any:
     not say which whole number they were, so callers of labels refuse them with :func:`check_labels`.
     """
     if type(y) is np.ndarray and y.dtype.kind != "O":
-        check(y.dtype.kind != "c", f"Expected {name} to hold labels or real numbers, not complex ones.")
+        check(y.dtype.kind != "c", f"Expected {name} to contain labels or real numbers, not complex ones.")
         return y
+    check(not thin(y), f"Expected {name} to be a list, an array or a column of a table, not a sparse matrix.")
     _refuse_masks(y, name, MISSING)
     series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # pandas and polars; pyarrow
     values = cells.exact(y) if series and not hasattr(y, "column_names") else y
+    if isinstance(values, list | tuple):
+        try:
+            np.shape(values)
+        except ValueError:
+            raise ValueError(RAGGED.format(name=name)) from None
     listed = values.ravel() if isinstance(values, np.ndarray) and values.dtype.kind == "O" else values
     if isinstance(listed, list | tuple | np.ndarray) and getattr(listed, "dtype", np.dtype(object)).kind == "O":
         check(not any(map(_missing, listed)), MISSING.format(name=name))
@@ -120,7 +133,10 @@ def _array(X: Any) -> NDArray[Any]:
     columns = _columns(X)
     if columns is not None:
         return _stacked(columns)
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError(RAGGED.format(name="X")) from None
     if array.dtype.kind in "US" and isinstance(X, list | tuple):  # one text would have made text of all numbers
         array = np.array(X, dtype=object)
     return array
@@ -171,7 +187,9 @@ def _strange(cell: Any) -> bool:
 
 def _canonical_csr(X: Any) -> Any:
     """Any sparse matrix or array in canonical CSR."""
-    check(X.ndim == 2, "Expected X to have two dimensions: one row a record, one column a feature. Reshape your data.")
+    check(
+        X.ndim == 2, "Expected X to have two dimensions: one row per record, one column per feature. Reshape your data."
+    )
     check(X.dtype.kind != "c", "Complex data not supported. Expected real numbers.")
     check(X.dtype.kind in "biuf", _NUMBERS)
     if X.format == "csc":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,9 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check
+from tacit.data.spelling import meant
 from tacit.data.texts import Texts, texts_of
 from tacit.types import Array
 
+WHY_NO_NUMBER = (
+    "Is there a decimal comma (read it with --decimal , or, in Python, decimal=','), a separator of thousands, a unit "
+    "or a date in the cell?"
+)
 Value = str | int | float | bool
 EXACT = 2**53
 """From here on float64 does not tell a whole number from its neighbours."""
@@ -35,7 +40,7 @@ _CELLS = re.compile(
 """Arrow's types whose cells are numbers or text."""
 _NESTED = ("List", "Array", "Struct", "Object", "Time")
 """Polars' whose are not; of dates numpy has a type."""
-_NOT_CELLS = "Column {name!r} holds dates or other cells that are neither numbers nor text; convert it first."
+_NOT_CELLS = "Column {name!r} contains dates or other cells that are neither numbers nor text; convert it first."
 
 
 Cells = NDArray[Any] | Texts
@@ -44,19 +49,42 @@ Cells = NDArray[Any] | Texts
 
 def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
     """The named columns as one-dimensional :data:`Cells` of equal length, each cell as it came."""
+    known = _names_of(table)
+    absent = [name for name in names if name not in known]
+    check(not absent, lacking(absent, known))
+    columns = [_array(name, table[name]) for name in names]
+    lengths = {len(column) for column in columns}
+    check(len(lengths) == 1, f"Expected the columns {list(names)} to have the same length.")
+    return columns
+
+
+def column_or_given(table: Any, given: Any) -> Any:
+    """The column of the table that a text names; anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    known = _names_of(table)
+    guess = meant([given], [name for name in known if isinstance(name, str)])
+    check(
+        given in known,
+        f"A text as y, groups or sample_weight names a column, but the table has none of that name.{guess}",
+    )
+    return table[given]
+
+
+def _names_of(table: Any) -> set[Any]:
     present = getattr(table, "column_names", None)  # pyarrow, whose ``columns`` are the data themselves
     if present is None:
         present = getattr(table, "columns", None)
     if present is None:
         check(isinstance(table, Mapping), "Expected a table with named columns: pandas, polars, pyarrow or a dict.")
         present = table.keys()
-    known = set(present)
-    absent = [name for name in names if name not in known]
-    check(not absent, f"The table lacks the columns {absent} that the schema names; add them, or change the schema.")
-    columns = [_array(name, table[name]) for name in names]
-    lengths = {len(column) for column in columns}
-    check(len(lengths) == 1, f"Expected the columns {list(names)} to have the same length.")
-    return columns
+    return set(present)
+
+
+def lacking(absent: Sequence[str], known: Iterable[Any]) -> str:
+    """The sentence about columns that the schema names and the table lacks."""
+    guess = meant(absent, [name for name in known if isinstance(name, str)])
+    return f"The table lacks the columns {list(absent)} that the schema names; add them, or change the schema.{guess}"
 
 
 def _array(name: str, column: Any) -> Cells:
@@ -64,7 +92,7 @@ def _array(name: str, column: Any) -> Cells:
     check(_may_be_cells(column), _NOT_CELLS.format(name=name))
     texts = texts_of(column)
     array = exact(column) if texts is None else texts
-    check(array.ndim == 1, f"Expected column {name!r} once in the table, with one cell a row.")
+    check(array.ndim == 1, f"Expected column {name!r} once in the table, with one cell for each row.")
     check(array.dtype.kind in "biufOUST", _NOT_CELLS.format(name=name))
     return array
 
@@ -126,7 +154,12 @@ def kind_of(column: Any) -> str:
 
 
 def _objects(cells: Any) -> NDArray[Any]:
-    return np.fromiter(cells, dtype=object)
+    try:
+        return np.fromiter(cells, dtype=object)
+    except (TypeError, NotImplementedError):  # one thing, not a column of them; a sparse matrix
+        raise ValueError(
+            f"Expected a column of cells: a list, an array or a column of a table, not {type(cells).__name__}."
+        ) from None
 
 
 def numbers(cells: Cells, missing: Sequence[str] = ()) -> Array:
@@ -203,7 +236,7 @@ def codes_of(name: str, cells: Cells, values: Sequence[Value]) -> NDArray[np.int
         listed = np.unique(cells).tolist() if cells.dtype.kind == "f" else cells.tolist()
         check(
             not any(_far(cell) for cell in listed if isinstance(cell, float | np.floating)),
-            f"Column {name!r} has whole numbers of 2**53 or more as floats, which do not tell them apart; give it as "
+            f"Column {name!r} has whole numbers of 2**53 or more as floats, which cannot distinguish them; give it as "
             "whole numbers (in pandas: astype('Int64') before a cell is missing) or as text.",
         )
     if cells.dtype.kind in "biuf":
@@ -219,8 +252,14 @@ def _code(text: str | None, cells: Texts, positions: Mapping[str, int]) -> int:
     """The place of one text; a numeral with the column's decimal comma is also known by the point."""
     key = key_of(text)
     if key not in positions and text is not None:
-        key = key_of(cells.numeral(text)) if "." not in text else key
+        key = key_within(cells, text)
     return positions.get(key, len(positions))
+
+
+def key_within(cells: Texts, text: str) -> str:
+    """What a text of these cells is compared by: a numeral with their decimal comma, by the number that it is."""
+    point = cells.numeral(text)
+    return key_of(point if "." not in text and _NUMERAL.fullmatch(point.strip()) else text)
 
 
 def _far(cell: Any) -> bool:
@@ -235,10 +274,15 @@ def key_of(cell: Any) -> str:
     on that choice. Whole numbers are exact whatever their size; others are as float64 has them.
     """
     text = text_of(cell)
-    if len(text) > _LONGEST_NUMERAL or not _NUMERAL.fullmatch(text):
+    if not is_numeral(text):
         return _TRUTHS.get(text, text)
     value = Fraction(text)
     return str(value.numerator) if value.denominator == 1 else text_of(float(text))
+
+
+def is_numeral(text: str) -> bool:
+    """Whether a text is a plain decimal numeral, of a length that somebody may have meant as a number."""
+    return len(text) <= _LONGEST_NUMERAL and _NUMERAL.fullmatch(text) is not None
 
 
 def text_of(cell: Any) -> str:

@@ -3,14 +3,18 @@
 A :class:`MisuseWarning` is about settings, which are public. A :class:`CuratorNote` is computed from the records,
 without noise: it is outside every guarantee, kept in no model and no file, and audits leave exactly this category out
 of what they compare. Both are turned off as all warnings are: ``warnings.simplefilter("ignore", tacit.CuratorNote)``.
+
+A misuse is told before anything is spent, so who makes errors of warnings gets an error. What is told later never is
+one: whether a model that was paid for exists would depend on what the records say, and on no guarantee.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 LEAD = "For the curator, not for release:"
@@ -25,7 +29,7 @@ class MisuseWarning(UserWarning):
 
 
 class CuratorNote(UserWarning):
-    """What whoever holds the records should know. NOT PRIVATE: computed from the records, without noise."""
+    """What the person who holds the records should know. NOT PRIVATE: computed from the records, without noise."""
 
 
 @contextmanager
@@ -46,8 +50,24 @@ def note(sentence: str) -> None:
 
 
 def tell(sentence: str, category: type[Warning]) -> None:
-    """Warn, at the first line outside of Tacit and of the libraries that called it."""
+    """Warn, at the first line outside of Tacit and of the libraries that called it.
+
+    Edges: where warnings are errors, all but a :class:`MisuseWarning` are printed to stderr instead.
+    """
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _THROUGH:
         frame, level = frame.f_back, level + 1
-    warnings.warn(sentence, category, stacklevel=level)
+    try:
+        warnings.warn(sentence, category, stacklevel=level)
+    except category:
+        if issubclass(category, MisuseWarning):
+            raise
+        _print(f"{category.__name__}: {sentence}")
+    except (OSError, ValueError):  # there is nobody to read it: stderr is closed, or its reader has gone
+        pass
+
+
+def _print(line: str) -> None:
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(line, file=sys.stderr, flush=True)

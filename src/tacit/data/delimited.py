@@ -9,32 +9,37 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import importlib.util
 import io
 import itertools
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tacit.checks import check
+from tacit.checks import check, counted
+from tacit.data.compressed import compression, is_damage, opened
 from tacit.data.record_ends import DisagreementError, whole_records
 from tacit.data.texts import COMMA, POINT, Texts
 
 BATCH = 2**16
 """Rows that are in memory at a time."""
+_ENCODINGS = (
+    "Name its encoding (--encoding cp1252 for many files from Windows; in Python, encoding='cp1252'), or save it as "
+    "UTF-8."
+)
 _LONGEST = 2**20
+_LONGEST_LINE = 2**24
 _BLOCK = 2**22
 _WITHIN = "unexpected end of data"  # as the standard library says it
-_OTHER_SEPARATORS = {";": "';'", "\t": "a tab"}
+_OTHER_SEPARATORS = (";", "\t", "|")
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written; no separator is a comma. A file whose name ends in .gz is compressed."""
+    """How a CSV file is written. Without a separator a file's first line decides: it holds names, which are public."""
 
     separator: str | None = None
     decimal: str = POINT
@@ -72,11 +77,13 @@ def delimited_faults(path: str | Path, dialect: Dialect) -> Iterator[None]:
         yield
     except UnicodeError:  # a wrong byte, or no mark at the start that says in which order bytes stand
         kind = "UTF-8" if dialect.plain else dialect.encoding
-        sentence = f"{name} is not {kind} text. Save it as UTF-8, or as Parquet."
+        sentence = f"{name} is not {kind} text. {_ENCODINGS}"
     except csv.Error:
         sentence = f"{name} is not a readable CSV file."
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        sentence = f"{name} is not a readable gzip file, or it was cut off."
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        sentence = f"{name} is not a readable {compression(path)} file, or it was cut off."
     if sentence:
         raise ValueError(sentence) from None
 
@@ -84,7 +91,7 @@ def delimited_faults(path: str | Path, dialect: Dialect) -> Iterator[None]:
 def header_of(path: str | Path, dialect: Dialect, wanted: Sequence[str] = ()) -> list[str]:
     """The names in a file's first line, once each. A lone column that is ``wanted`` may have a strange name."""
     with delimited_faults(path, dialect):
-        return _header(path, dialect, wanted)[0]
+        return _header(path, dialect, wanted).names
 
 
 def batches(path: str | Path, dialect: Dialect, columns: Sequence[str] | None = None) -> Iterator[dict[str, Texts]]:
@@ -93,7 +100,7 @@ def batches(path: str | Path, dialect: Dialect, columns: Sequence[str] | None = 
     Edges: blank lines are skipped, and so are spaces before a cell; a name that the file lacks is left out.
     """
     with delimited_faults(path, dialect):
-        names, first = _header(path, dialect, columns or ())
+        names, first, dialect = _header(path, dialect, columns or ())
         kept = [name for name in names if columns is None or name in columns]
         done = 0
         if kept and importlib.util.find_spec("pyarrow"):
@@ -113,12 +120,8 @@ def count_rows(path: str | Path, dialect: Dialect) -> int:
     return sum(len(table[names[0]]) for table in batches(path, dialect, names[:1]))
 
 
-def _open(path: str | Path) -> Any:
-    return gzip.open(path, "rb") if str(path).lower().endswith(".gz") else Path(path).open("rb")
-
-
-def _lines(file: Any, dialect: Dialect) -> io.TextIOWrapper:
-    return io.TextIOWrapper(file, "utf-8-sig" if dialect.plain else dialect.encoding, newline="")
+def _lines(file: Any, dialect: Dialect, errors: str = "strict") -> io.TextIOWrapper:
+    return io.TextIOWrapper(file, "utf-8-sig" if dialect.plain else dialect.encoding, errors, newline="")
 
 
 def _reader(lines: Any, dialect: Dialect) -> Any:
@@ -128,19 +131,64 @@ def _reader(lines: Any, dialect: Dialect) -> Any:
     return csv.reader(lines, delimiter=dialect.sign, skipinitialspace=True, strict=True)
 
 
-def _header(path: str | Path, dialect: Dialect, wanted: Sequence[str]) -> tuple[list[str], str]:
-    """The names, and the text in which they stand."""
-    name, read = Path(path).name, []
+class Header(NamedTuple):
+    """The names of the columns, the text in which they stand, and how the file is written."""
+
+    names: list[str]
+    text: str
+    dialect: Dialect
+
+
+def _header(path: str | Path, dialect: Dialect, wanted: Sequence[str]) -> Header:
+    """The first line; it decides about a separator that is not given, and about UTF-16, which it marks.
+
+    Where a comma gives one name only, the first other separator that gives several is taken.
+    """
+    if dialect.plain:
+        with opened(path) as file:
+            wide = file.read(2) in _WIDE_MARKS
+        dialect = replace(dialect, encoding="utf-16") if wide else dialect
+    header = _first_line(path, dialect)
+    if dialect.separator is None and len(header.names) < 2 and not set(header.names) & set(wanted):
+        tried = (_first_line(path, replace(dialect, separator=sign)) for sign in _OTHER_SEPARATORS)
+        header = next((other for other in tried if len(other.names) > 1), header)
+    _check_names(Path(path).name, header)
+    return header
+
+
+def _first_line(path: str | Path, dialect: Dialect) -> Header:
+    """What the separator makes of the first line; nothing, where it makes no sense of its quotes."""
+    read: list[str] = []
     csv.field_size_limit(_LONGEST)
-    with _lines(_open(path), dialect) as file:
-        lines = (read.append(line) or line for line in file)  # type: ignore[func-returns-value]
-        names = [cell.strip() for cell in next(_reader(lines, dialect), [])]
-    check(names, f"{name} is empty: expected a line with the names of the columns.")
-    check(len(set(names)) == len(names), f"{name} gives the same name to two columns in its first line.")
-    for sign, words in _OTHER_SEPARATORS.items():
-        whole = len(names) == 1 and sign in names[0] and names[0] not in wanted and dialect.separator is None
-        check(not whole, f"{name} has one column only. Is the separator {words}? Name it, or save it with commas.")
-    return names, "".join(read)
+    with _lines(opened(path), dialect, "surrogateescape") as file:  # of bytes further on nothing is said here
+        whole = _whole_lines(file, Path(path).name)
+        lines = (read.append(line) or line for line in whole)  # type: ignore[func-returns-value]
+        try:
+            names = [cell.strip() for cell in next(_reader(lines, dialect), [])]
+        except csv.Error:
+            names = []
+    text = "".join(read)
+    text.encode()  # which a wrong byte in this line stops
+    return Header(names, text, dialect)
+
+
+def _whole_lines(file: io.TextIOWrapper, name: str) -> Iterator[str]:
+    """Line by line; one without an end, which a small compressed file can hold, is refused before memory is full."""
+    while line := file.readline(_LONGEST_LINE):
+        check(len(line) < _LONGEST_LINE, f"The first line of {name} is longer than {_LONGEST_LINE:,} characters.")
+        yield line
+
+
+def _check_names(name: str, header: Header) -> None:
+    names, text, _ = header
+    check(text.strip("\r\n"), f"{name} is empty: expected a line with the names of the columns.")
+    check(names, f"{name} is not a readable CSV file, at line 1.")
+    zero = any("\0" in column for column in names)
+    check(not zero, f"{name} has zero bytes in its first line: is it UTF-16? Then use --encoding utf-16-le.")
+    again = next((column for place, column in enumerate(names) if column in names[:place]), None)
+    ends = "are there separators at the ends of its lines?"
+    check(again != "", f"{name} has two columns without a name in its first line: {ends}")
+    check(again is None, f"{name} gives the same name to two columns in its first line: {again!r}.")
 
 
 def _slow(
@@ -148,7 +196,7 @@ def _slow(
 ) -> Iterator[dict[str, Texts]]:
     """By the standard library, from the row after those that are done."""
     name, places = Path(path).name, [names.index(column) for column in kept]
-    with _lines(_open(path), dialect) as file:
+    with _lines(opened(path), dialect) as file:
         reader, whole = _reader(file, dialect), 0
 
         def rows() -> Iterator[list[str]]:
@@ -161,8 +209,8 @@ def _slow(
                     if row:
                         check(
                             len(row) == len(names),
-                            f"Line {reader.line_num} of {name} has {len(row)} cells, but its first line names "
-                            f"{len(names)}.",
+                            f"Line {reader.line_num} of {name} has {counted(len(row), 'cell')}, but its first line "
+                            f"names {len(names)}.",
                         )
                         yield row
             except csv.Error as error:
@@ -215,7 +263,7 @@ def _fast(
     parsing = arrow.ParseOptions(delimiter=dialect.sign, newlines_in_values=True)
     types = dict.fromkeys(kept, pyarrow.string())
     converting = arrow.ConvertOptions(include_columns=kept, column_types=types, check_utf8=False)
-    with _open(path) as file:
+    with opened(path) as file:
         try:
             for records, spaces in whole_records(_after_header(file, dialect, first), dialect.sign, _BLOCK):
                 reading = arrow.ReadOptions(column_names=names, block_size=len(records) + 1, use_threads=False)

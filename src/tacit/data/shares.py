@@ -69,7 +69,7 @@ class Shares:
             sound = sound and sizes.max() <= (self.rows_per_person or 0)
             if sound and weights is not None and len(starts):  # sums of up to 2**12 rounded weights
                 sound = float(np.add.reduceat(weights, starts).max()) <= 1 + 2.0**-40
-        check(sound, "Expected weights from 0 to 1, and of a person at most 1 together.")
+        check(sound, "Expected weights from 0 to 1 that add up to at most 1 for each person.")
 
     @property
     def most(self) -> int:
@@ -77,7 +77,7 @@ class Shares:
         return self.rows_per_person or 1
 
     def weigh(self, parts: Parts) -> Parts:
-        """Parts of rows, one a row or a line of numbers each, times their weights."""
+        """Parts of rows, one per row or a line of numbers each, times their weights."""
         if self.weights is None:
             return parts
         return parts * (self.weights if parts.ndim == 1 else self.weights[:, None])  # type: ignore[return-value]

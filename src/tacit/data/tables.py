@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.checks import check
 from tacit.data import cells
 from tacit.data.delimited import Dialect, batches, header_of
-from tacit.data.texts import joined
+from tacit.data.texts import Texts, joined
 from tacit.types import Array
 
 Table = Mapping[str, Any]
@@ -33,8 +33,9 @@ def read_table(
 ) -> Table:
     """Named columns of equal length from a ``.parquet`` file or, whatever else its name, a CSV file with a header.
 
-    ``columns`` names the ones to keep; None keeps all, and a name that the file lacks is left out. ``separator`` (no
-    other is a comma), ``decimal`` and ``encoding`` are those of a CSV file; one whose name ends in .gz is compressed.
+    ``columns`` names the ones to keep; None keeps all, and a name that the file lacks is left out. ``separator`` (by
+    default a comma, or what the first line shows), ``decimal`` and ``encoding`` are those of a CSV file, which may be
+    compressed by gzip, bzip2 or xz.
 
     Edges: blank lines are skipped; a row with a cell too many or too few, a name given twice, no header, no rows, or
     text that is not in the encoding raises a sentence.
@@ -59,7 +60,7 @@ def check_regular(path: str | Path) -> None:
 
 def numbers(table: Table, names: Sequence[str]) -> Array:
     """The named columns as one matrix of finite float64."""
-    check(names, "Expected at least one column beside the target.")
+    check(names, "Expected at least one column in addition to the target.")
     absent = [name for name in names if name not in table]
     check(not absent, f"The table lacks the columns {absent}.")
     columns = [_finite(name, table[name]) for name in names]
@@ -74,13 +75,13 @@ def _finite(name: str, column: Any) -> NDArray[Any]:
     if str(getattr(column, "type", "")) in _FLOATS:  # Arrow's: a cell that is missing comes as NaN
         values: NDArray[Any] = np.asarray(column)
     else:
-        array = cells.exact(column)
+        array: Any = column if isinstance(column, Texts) else cells.exact(column)  # with its decimal mark
         dates = array.dtype.kind not in "biufOUST"
         values = np.full(len(array), np.nan) if dates else cells.numbers(array)
     check(
         np.isfinite(values).all(),
-        f"Column {name!r} has cells that are not finite numbers (a decimal comma? a unit in the cell?). Correct "
-        "them, describe the column in a schema, or leave it out.",
+        f"Column {name!r} has cells that are not finite numbers. {cells.WHY_NO_NUMBER} Correct them, describe the "
+        "column in a schema, or leave it out.",
     )
     return values
 
@@ -97,7 +98,7 @@ def _read_parquet(path: str | Path, columns: Sequence[str] | None) -> Table:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise ValueError("Reading Parquet needs pyarrow. Install it with: pip install 'tacit[parquet]'") from error
+        raise ValueError("Reading Parquet needs pyarrow. In Tacit's source: pip install '.[parquet]'") from error
     try:
         with Path(path).open("rb") as file:
             source = parquet.ParquetFile(file)

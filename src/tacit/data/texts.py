@@ -1,6 +1,6 @@
 """A column of text, in the memory of whoever read it: Arrow's, where pyarrow is installed, or a list.
 
-Nothing here says what a text means; :mod:`tacit.data.cells` does. Bulk roads give what that module's functions give
+Nothing here says what a text means; :mod:`tacit.data.cells` does. Bulk functions give what that module's functions give
 cell by cell, or say that they cannot.
 """
 

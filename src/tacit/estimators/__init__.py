@@ -5,4 +5,4 @@ from tacit.estimators.additive import *  # noqa: F403
 from tacit.estimators.classification import *  # noqa: F403
 from tacit.estimators.regression import *  # noqa: F403
 
-__all__ = [*additive.__all__, *classification.__all__, *regression.__all__]  # noqa: PLE0604
+__all__ = [*classification.__all__, *regression.__all__, *additive.__all__]  # noqa: PLE0604

@@ -1,7 +1,7 @@
-"""Additive models: one curve a column, trained privately, on tables whose bounds are declared.
+"""Additive models: one curve per column, trained privately, on tables whose bounds are declared.
 
 Each number becomes bins or hat functions, each category its slots, pairs of columns their products; a linear model of
-these is the sum of one curve a column (Hastie and Tibshirani 1986). The encoding is linear in the slots and scaled by
+these is the sum of one curve per column (Hastie and Tibshirani 1986). The encoding is linear in the slots and scaled by
 one public constant, so the terms add up to the score, but for the last of the 24 digits that rows have.
 """
 
@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.checks import check, check_count, refuse
+from tacit.checks import check, check_count, counted, refuse
 from tacit.data.canonical import column
-from tacit.data.cells import columns_of
+from tacit.data.cells import column_or_given, columns_of
 from tacit.estimators import terms
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.choosing import interaction, recut, strongest
-from tacit.estimators.classification import LogisticRegression, label_codes
+from tacit.estimators.classification import LogisticRegression, check_kind_of_labels, label_codes
 from tacit.estimators.counted import Counted
 from tacit.estimators.regression import LinearRegression, target_numbers
 from tacit.estimators.streamed_counts import SurveyCells, answer_cells, streamed_counts
@@ -37,6 +36,7 @@ from tacit.mechanisms.counts import Cells, CountsPlan, calibrate_counts
 from tacit.privacy import accounting
 from tacit.privacy.theorems import COUNTED, THEOREMS
 from tacit.schema import Schema
+from tacit.settings import described
 from tacit.streams.reader import SchemaRows
 from tacit.streams.scanned import is_stream
 from tacit.training import state, train
@@ -46,7 +46,6 @@ __all__ = ["AdditiveClassifier", "AdditiveRegressor", "Term"]
 
 METHODS_COUNTED = tuple(method for name in COUNTED for method in THEOREMS[name].methods)
 """Names of methods that may train after counts were released."""
-CUTS = ("auto", "even", "log", "round", "private")
 _NO_SCHEMA = (
     "An additive model needs schema=: a tacit.Schema, a dict or a file that declares bounds of numbers and values of "
     "categories. They are public facts, and are never taken from the records."
@@ -77,17 +76,25 @@ class Additive(PrivateLinear):
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train privately on a table: a data frame, or a dict of columns. Without y the schema names the target.
 
-        ``groups`` and ``sample_weight`` as in :meth:`LogisticRegression.fit`; of a :func:`tacit.scan`, or of files, y,
-        ``groups`` and ``sample_weight`` name columns.
+        ``groups`` and ``sample_weight`` as in :meth:`LogisticRegression.fit`. All three may be names of columns of the
+        table; of a :func:`tacit.scan`, or of files, they must be.
         """
+        self._check_declared()
         declared = self.declared()
         if is_stream(X) and not isinstance(X, np.ndarray):
             return self._fit_stream(Asked.of(X, y, groups, sample_weight, declared))
         table = _table(X, declared)
+        if isinstance(y, str):
+            check(y not in declared.names, f"{y!r} cannot be predicted from itself: the schema has it as a column.")
+            y = None if declared.target is not None and y == declared.target.name else column_or_given(table, y)
+        groups, sample_weight = column_or_given(table, groups), column_or_given(table, sample_weight)
         targets = declared.encode_target(table) if y is None else column(y)
         cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))
         records = len(cells[declared.names[0]])
         check(records >= 1, "Expected a table with at least one row.")
+        check(
+            np.ndim(targets) >= 1, f"Expected y to be a list, an array or a column of a table, not {type(y).__name__}."
+        )
         check(len(targets) == records, f"Expected as many targets as the table has rows: {len(targets)}, {records}.")
         self._clear()
         own = self._counted(groups, sample_weight, records)
@@ -155,7 +162,6 @@ class Additive(PrivateLinear):
         then makes the survey, and gives the schema. Rows are scaled by one constant, so that the terms add up to the
         score.
         """
-        check(self.cuts in CUTS, f"Expected cuts={self.cuts!r} to be one of {', '.join(CUTS)}.")
         check(
             self.precondition in ("auto", True, False),
             f"Expected precondition={self.precondition!r} to be 'auto', True or False: curves have no runs of columns.",
@@ -202,7 +208,7 @@ class Additive(PrivateLinear):
         """The survey's noise, and what it assumes."""
         if not self._countable:
             refuse(
-                "A survey of counts goes with calibration='proven' and the methods auto, "
+                "A survey of counts can only be used with calibration='proven' and the methods auto, "
                 f"{', '.join(METHODS_COUNTED)}. Use one of these, or cuts that are public and pairs that are named."
             )
         share = defaults.SURVEY * bool(survey.grids) + defaults.CONTEST * bool(survey.rivals)
@@ -251,7 +257,7 @@ class Additive(PrivateLinear):
 
     @property
     def terms_(self) -> tuple[Term, ...]:
-        """Each column's curve, then those of pairs: what they add to the score, with the interval of the noise."""
+        """The curve of each column, then of each pair: what it adds to the score, with an interval for the noise."""
         check_is_fitted(self, "coef_")
         values = self._slot * np.atleast_2d(self.coef_)
         errors = None if self.slot_errors_ is None else self._unit() * self.slot_errors_
@@ -260,14 +266,14 @@ class Additive(PrivateLinear):
 
     @property
     def offset_(self) -> Any:
-        """The score of a record all of whose terms are 0: one number, or one a class where there are several."""
+        """The score of a record all of whose terms are 0: one number, or with several classes one for each."""
         check_is_fitted(self, "coef_")
         values = self._slot * np.atleast_2d(self.coef_)
         offsets = np.atleast_1d(self.intercept_) + values @ self.slot_weights_
         return float(offsets[0]) if len(offsets) == 1 else offsets
 
     def plot_terms(self) -> Any:
-        """A matplotlib figure with a small picture a term; needs ``pip install 'tacit[plot]'``."""
+        """A matplotlib figure with a small picture of each term; needs the extra ``plot``."""
         from tacit.estimators.drawing import draw_terms  # matplotlib is an extra
 
         return draw_terms(self.terms_)
@@ -295,23 +301,29 @@ def _table(X: Any, schema: Schema) -> Any:
     names = schema.names
     check(
         X.ndim == 2 and X.shape[1] == len(names),
-        f"An array has no names of columns: expected one with {len(names)} columns, in the schema's order, or a table.",
+        f"An array has no column names: expected one with {counted(len(names), 'column')}, in the schema's order, or a "
+        "table.",
     )
     return dict(zip(names, X.T, strict=True))
 
 
+@described
 @dataclass(eq=False, repr=False)
 class AdditiveClassifier(Additive, LogisticRegression):
     """Differentially private additive logistic regression, on tables, for two or more classes.
 
-    ``schema``: a :class:`~tacit.Schema`, a dict or a file: bounds of numbers, values of categories, and the target's
-    classes where it names one. ``kind``: 'knots' (curves are broken lines) or 'bins' (steps). ``slots``: of each number
-    (None: by a rule, from n, epsilon and the number of columns). ``cuts``: where numbers are cut: 'even', 'log' or
-    'round' by their bounds alone; 'private' by noisy counts, which cost a part of the budget; 'auto' is 'private' where
-    the signal is clear, else 'log' where the range is wide and 'even' elsewhere. ``pairs``: pairs of names, or how many
-    pairs to choose by noisy counts. Other parameters as in :class:`LogisticRegression`.
-
-    Fitted, beside what that has: ``schema_``, with the curves and pairs that were used; ``terms_``; ``offset_``.
+    Attributes
+    ----------
+    terms_ : tuple of Term
+        The curves, one for each column and pair; they and ``offset_`` add up to the score.
+    offset_ : float or array
+        What is added to the terms.
+    schema_ : Schema
+        The schema with the curves and pairs that were used.
+    classes_ : array
+        The labels, sorted.
+    guarantee_ : Guarantee
+        What the fit cost, and why.
     """
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
@@ -335,18 +347,22 @@ class AdditiveClassifier(Additive, LogisticRegression):
         return self.classes if self.classes is not None or own is None else list(own)
 
     def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
-        check_classification_targets(targets)
+        check_kind_of_labels(targets)
         known, codes, _ = label_codes(targets, self._classes(declared))
         answers = min(len(known), ANSWERS)
         return np.minimum(codes, answers - 1).astype(np.intp), answers
 
 
+@described
 @dataclass(eq=False, repr=False)
 class AdditiveRegressor(Additive, LinearRegression):
     """Differentially private additive regression, on tables.
 
-    Parameters as in :class:`AdditiveClassifier`, and ``target_bound`` as in :class:`LinearRegression`: by default the
-    bounds of the schema's target.
+    Parameters
+    ----------
+    target_bound : float, pair of floats or None
+        B for targets within [-B, B], or the pair (lower, upper), a public range. None: the bounds of the schema's
+        target.
     """
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:

@@ -14,10 +14,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
-from tacit.checks import check, check_positive, check_real, plain_numbers, refuse
-from tacit.data.canonical import canonical, column
+from tacit.arguments import check_fields
+from tacit.checks import check, check_positive, check_real, plain_numbers, refuse, shown
+from tacit.data.canonical import canonical, check_names, column
 from tacit.estimators.coded_targets import LabelCodes, ScaledTargets
 from tacit.estimators.counted import Counted, counted
+from tacit.estimators.earlier import of_schema, remember, remembered
+from tacit.estimators.legibility import note_scan
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit, picked
 from tacit.estimators.streaming import Asked, later
@@ -29,9 +32,10 @@ from tacit.linear.streamed import Streamed, held
 from tacit.mechanisms import Chosen, Mechanism, choose_method
 from tacit.privacy.noise import SeededSource, Source, SystemSource
 from tacit.privacy.theorems import PEOPLE
+from tacit.saving import Saved
 from tacit.schema import Schema
 from tacit.training import Prepared, charge, clipped_rows, prepare, train
-from tacit.types import Adjacency, Array, Budget, Calibration, Loss, Precondition, Solution, Spread
+from tacit.types import RADII, Adjacency, Array, Budget, Calibration, Loss, Precondition, Solution, Spread
 
 INTERCEPT = 0.5
 """The constant coordinate of the intercept, as a fraction of the clip: public, and counted in the row norm."""
@@ -43,8 +47,8 @@ BY_ROW = (
 _ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 _SENTENCES = {
     "Input X contains NaN": (
-        "X contains NaN, and a missing number has no place of its own here. Describe the columns with tacit.Schema, "
-        "missing = true for those that may be empty, or fill them in with a public number first."
+        "X contains NaN, and missing numbers cannot be encoded here. Describe the columns with tacit.Schema, missing = "
+        "true for those that may be empty, or fill them in with a public number first."
     ),
 }
 
@@ -58,7 +62,8 @@ def source_from(random_state: Any) -> Source:
     if isinstance(random_state, np.random.Generator):
         return SeededSource(tuple(int(v) for v in random_state.integers(0, 2**63 - 1, size=4)))
     check(
-        isinstance(random_state, int | np.integer), "Expected random_state to be None, a whole number or a generator."
+        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0,
+        f"Expected random_state to be None, a whole number >= 0 or a generator, not {shown(random_state)}.",
     )
     return SeededSource(int(random_state))
 
@@ -74,11 +79,11 @@ def budget_of(
     book = ledger_of(ledger)
     default = min(records**-1.5, 0.01) if book is None else book.delta
     chosen = default if delta is None else check_real("delta", delta)
-    if epsilon != "rest":
+    if not (isinstance(epsilon, str) and epsilon == "rest"):
         return Budget(check_real("epsilon", epsilon), chosen, adjacency)
     if book is None:
         raise ValueError(
-            "epsilon='rest' is what a ledger has left, and no ledger is charged: pass ledger=, or a number."
+            "epsilon='rest' spends what a ledger has left, but no ledger is open: pass ledger=, or a number."
         )
     left = book.left()
     if left <= 0:
@@ -119,7 +124,7 @@ def _without(solution: Solution, padding: slice) -> Solution:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateLinear(CarriesLedger, Watched):
+class PrivateLinear(CarriesLedger, Saved, Watched):
     """Settings, validation, the run, the linear predictor."""
 
     epsilon: float | Literal["rest"] = 1.0
@@ -139,16 +144,19 @@ class PrivateLinear(CarriesLedger, Watched):
     settings: ClassVar[tuple[str, ...]] = ()
     """Fitted numbers that were chosen from public facts, and that predictions need; model files hold them."""
 
-    def _begin(self, records: int) -> Begun:
-        """What the fit may spend, and where its noise comes from; wrong settings end it here."""
-        check(
-            self.calibration in ("proven", "paper"),
-            f"Expected calibration={self.calibration!r} to be 'proven' or 'paper'.",
-        )
+    def _check_declared(self) -> None:
+        """Wrong settings end a fit here, before it looks at a record."""
+        check_fields(self)
+        least, most = RADII
+        clip = check_positive("clip", self.clip)
+        check(least <= clip <= most, f"Expected clip={clip:g} to be between {least:g} and {most:g}.")
+        check_positive("weight_bound", self.weight_bound)
         if self.regularization is not None:
             given = check_real("regularization", self.regularization)
             check(0 <= given < math.inf, f"Expected regularization={given} >= 0 and finite.")
-        check_positive("clip", self.clip)
+
+    def _begin(self, records: int) -> Begun:
+        """What the fit may spend, and where its noise comes from."""
         budget = budget_of(self.epsilon, self.delta, self.adjacency, records, self.ledger)
         return Begun(budget, source_from(self.random_state))
 
@@ -194,7 +202,7 @@ class PrivateLinear(CarriesLedger, Watched):
         ``late`` releases what the budget counts as spent, and gives the records to train on, and how many of their
         columns are not just zeros.
         """
-        watch(self)
+        watch(self, remembered(self))
         budget, source = begun.budget, begun.source
         problem = Problem(records, plain_numbers(loss), outputs)
         chosen = choose_method(self._method(), budget, problem.facts, self.calibration, self.precondition)
@@ -206,7 +214,8 @@ class PrivateLinear(CarriesLedger, Watched):
         )  # fmt: skip
         if records.weighted and prepared.plan.theorem not in PEOPLE:
             refuse(
-                "This method takes every row as it is, and these have weights. Use method='auto', without inference."
+                "This method uses every row as it is, but these rows have weights. Use method='auto', without "
+                "inference."
             )
         if prepared.plan.theorem in BY_ROW:
             in_memory(records)
@@ -225,6 +234,7 @@ class PrivateLinear(CarriesLedger, Watched):
     def _fit_stream(self, asked: Asked) -> Self:
         """The fit to rows that are read again in every pass."""
         self._forget()
+        remember(self, of_schema(asked.scan.schema))
         records = self._streamed(asked, self._answer(asked))
         return self._fit_records(asked, records, self._begin(records.count))
 
@@ -243,6 +253,7 @@ class PrivateLinear(CarriesLedger, Watched):
         self.__dict__.pop("feature_names_in_", None)
         if asked.feature_names is not None:
             self.feature_names_in_ = np.array(asked.feature_names, dtype=object)
+        note_scan(asked.scan)
         return asked.records(answer, *self._design(), self.rows_per_person, self.weight_bound)
 
     def _run_stream(
@@ -269,7 +280,7 @@ class PrivateLinear(CarriesLedger, Watched):
 
     def _regularization(self, problem: Problem, chosen: Chosen) -> float | None:
         """Lambda of the mean objective, or None: chosen with the noise."""
-        return self.regularization
+        return None if self.regularization is None else float(self.regularization)
 
     def _keep(self, solution: Solution) -> None:
         """What the run gave beside the weights."""
@@ -316,6 +327,7 @@ class PrivateLinear(CarriesLedger, Watched):
     def _forget(self) -> None:
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
+        remember(self, ())
 
     def _validated(self, X: Any, *y: Any) -> Any:
         """Canonical rows, and y, after scikit-learn's checks of names, sizes and finite numbers.
@@ -323,6 +335,7 @@ class PrivateLinear(CarriesLedger, Watched):
         Its sentences that quote cells, or give no help here, are replaced.
         """
         matrix = canonical(X)
+        check_names(X)
         validate_data(self, X, y="no_validation", reset=bool(y), skip_check_array=True)
         try:
             if not y:

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.estimators.base import Begun, PrivateLinear
-from tacit.estimators.coded_targets import ClassFactors, LabelCodes, coded
+from tacit.estimators.coded_targets import ClassFactors, LabelCodes, coded, label_set, places_in
 from tacit.estimators.counted import BALANCE, ClassWeight, Counted, balanced, class_numbers
 from tacit.estimators.inference import Inferential
 from tacit.estimators.streamed_counts import ClassCells, streamed_counts
@@ -27,6 +27,7 @@ from tacit.linear.streamed import Streamed
 from tacit.mechanisms import Chosen, defaults
 from tacit.mechanisms.counts import Tables, calibrate_counts
 from tacit.schema import Schema, Target
+from tacit.settings import described
 from tacit.streams.scanned import is_stream
 from tacit.types import Array, Loss
 
@@ -54,10 +55,19 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train privately. Rows are clipped to ``clip``; the guarantee is set before the coefficients exist.
 
-        ``groups`` names the person of each row: then all rows of a person are protected at once, and
-        ``rows_per_person`` must be declared. ``sample_weight``: how much each row counts, from 0 to ``weight_bound``.
-        Of a :func:`tacit.scan`, or of files, all three name columns.
+        Parameters
+        ----------
+        X : array-like, data frame, sparse CSR matrix, :func:`tacit.scan` or files
+            The rows.
+        y : array-like
+            A label for each row. For files and scans, here and below: the name of a column.
+        groups : array-like or None
+            The person whom each row is about. All rows of a person are then protected together, and
+            ``rows_per_person`` must be declared.
+        sample_weight : array-like or None
+            How much each row counts, from 0 to ``weight_bound``.
         """
+        self._check_declared()
         if is_stream(X):
             return self._fit_stream(Asked.of(X, y, groups, sample_weight))
         X, y = self._records(X, y)
@@ -70,9 +80,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         check(
             declared is not None, "Declare the labels with classes=, or in the schema: files are not searched for them."
         )
-        self.classes_ = np.unique(np.asarray(declared))
+        self.classes_ = label_set(declared)
         count = len(self.classes_)
-        check(count >= 2, "Expected at least two classes. Declare them with classes=.")
         read = asked.declared(Target(asked.target, tuple(self.classes_.tolist())))
         return LabelCodes(read, self.classes_, self._loss(count).coupled)
 
@@ -98,7 +107,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, classes: Any, own: Counted, begun: Begun | None = None) -> Self:
         """The fit to these classes, or to the labels in y, as far as it has not begun."""
         X, y = own.pick(X), own.pick(y)
-        check_classification_targets(y)
+        check_kind_of_labels(y)
         self.classes_, codes, note = label_codes(y, classes)
         count = len(self.classes_)
         loss = self._loss(count)
@@ -153,7 +162,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         return begun._replace(budget=rest, assumptions=words), even
 
     def decision_function(self, X: Any) -> Array:
-        """Scores: one column for two classes (as a vector), else one a class. Rows are clipped as in training."""
+        """Scores: a vector for two classes, otherwise a column for each class. Rows are clipped as in training."""
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -164,41 +173,42 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         return np.asarray(self.classes_[picked])
 
 
+def check_kind_of_labels(y: Any) -> None:
+    """scikit-learn's check that these are labels, not amounts; labels that cannot be compared are refused first."""
+    try:
+        check_classification_targets(y)
+    except TypeError:
+        raise ValueError("Expected labels in y of one kind: all of them text, or all of them numbers.") from None
+
+
 def label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedinteger[Any]], tuple[str, ...]]:
     """Class numbers, in as few bytes as hold them, and what has to be assumed about the label set."""
     check_labels(y)
-    known = np.unique(np.asarray(y if classes is None else classes))
-    places = np.searchsorted(known, y)
-    codes = np.minimum(places, len(known) - 1, out=places).astype(np.min_scalar_type(-len(known)))
+    known = np.unique(np.asarray(y)) if classes is None else label_set(classes)
+    codes = places_in(known, np.asarray(y)).astype(np.min_scalar_type(-len(known)))
     if classes is None:
         note = ("the set of labels is public (it was taken from y; pass classes= to declare it)",)
     else:
-        check(
-            np.array_equal(known[codes], np.asarray(y)),
-            "A label in y is not among classes. Add it to classes, or drop those records before fitting.",
-        )
         note = ("the set of labels was declared",)
-    check(len(known) >= 2, "Expected at least two classes; y holds one class only. Declare them with classes=.")
+    check(len(known) >= 2, "Expected at least two classes; y contains one class only. Declare them with classes=.")
     return known, codes, note
 
 
+@described
 @dataclass(eq=False, repr=False)
 class LogisticRegression(Inferential, PrivateClassifier):
     """Differentially private logistic regression, for two or more classes.
 
-    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``method`` ('auto', a name from ``tacit methods`` or a
-    mechanism with its own settings), ``calibration`` ('proven', or 'paper' for the published noise), ``adjacency``
-    ('replace-one' or 'add-remove'), ``precondition`` (whether rows are whitened by a noisy second moment, which is
-    charged: 'auto', True, False, or the length of runs of columns that share a map), ``clip`` (row norm: longer
-    rows are shrunk to it), ``classes`` (the label set, declared), ``fit_intercept``, ``regularization`` (lambda of
-    the mean objective; None: chosen with the noise), ``multiclass`` ('softmax' or 'one-vs-rest'), ``margin`` of the
-    loss log(1 + exp(margin - y z)) (None: 2 where noise rules, falling to 0; 0 for the methods of other papers),
-    ``rows_per_person`` (how many rows of one person count, where ``groups`` are given), ``weight_bound`` (the largest
-    sample weight), ``class_weight`` (a number for each class, or 'balanced' by counts that are charged),
-    ``random_state`` (None: operating system entropy), ``ledger`` (what the fit is charged to), ``inference`` (True: by
-    a method whose noise is known, so that ``confidence_intervals`` and ``p_values`` can be asked for).
-
-    Fitted: ``coef_``, ``intercept_``, ``classes_``, ``guarantee_``.
+    Attributes
+    ----------
+    coef_ : array of shape (1, features) or (classes, features)
+        The coefficients.
+    intercept_ : array of shape (1,) or (classes,)
+        The intercepts.
+    classes_ : array
+        The labels, sorted.
+    guarantee_ : Guarantee
+        What the fit cost, and why.
     """
 
     _: KW_ONLY
@@ -207,10 +217,6 @@ class LogisticRegression(Inferential, PrivateClassifier):
     settings: ClassVar[tuple[str, ...]] = ("margin_",)
 
     def _loss(self, classes: int) -> Loss:
-        check(
-            self.multiclass in ("softmax", "one-vs-rest"),
-            f"Expected multiclass={self.multiclass!r} to be 'softmax' or 'one-vs-rest'.",
-        )
         margin = 0.0 if self.margin is None else float(self.margin)
         several = classes > 2 and self.multiclass == "softmax"
         return Softmax(classes, margin) if several else Logistic(margin)
@@ -240,12 +246,15 @@ class LogisticRegression(Inferential, PrivateClassifier):
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
+@described
 @dataclass(eq=False, repr=False)
 class LinearSVC(PrivateClassifier):
     """Differentially private linear support vector classifier with the Huber hinge; several classes one-vs-rest.
 
-    Parameters as in :class:`LogisticRegression`, and ``smoothing``: half the width over which the hinge's corner is
-    rounded.
+    Parameters
+    ----------
+    smoothing : float
+        Half the width over which the corner of the hinge is rounded.
     """
 
     _: KW_ONLY

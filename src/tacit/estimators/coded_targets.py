@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check
+from tacit.checks import check, shown
+from tacit.data.canonical import column
 from tacit.data.tables import Table
 from tacit.schema import Target
 from tacit.streams.scanned import ROWS, TARGETS
@@ -34,17 +35,45 @@ class LabelCodes:
 
         Edges: a label that is not among the classes raises, and is not quoted.
         """
-        labels = self.read(table)
-        codes = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
-        check(
-            np.array_equal(self.classes[codes], labels),
-            "A label is not among classes. Add it to classes, or drop those rows before fitting.",
-        )
-        return codes
+        return places_in(self.classes, self.read(table))
 
     def __call__(self, table: Table) -> Array:
         """The targets of a table, a row each."""
         return coded(self.numbers(table), len(self.classes), self.coupled)
+
+
+def label_set(classes: Any) -> NDArray[Any]:
+    """The declared labels in order, each once.
+
+    Edges: fewer than two, missing ones, and labels that cannot be compared with each other raise.
+    """
+    alone = isinstance(classes, str | bytes | Mapping) or not isinstance(classes, Iterable)
+    check(not alone, f"Expected classes to be a list of labels, not {shown(classes)}.")
+    try:
+        given = np.asarray(column(list(classes), "classes"))
+        known = np.unique(given)
+    except TypeError:
+        raise ValueError("Expected classes to be a list of labels, all of them text or all of them numbers.") from None
+    plain = given.ndim == 1 and not (known.dtype.kind == "f" and np.isnan(known).any())
+    check(plain, "Expected classes to be a flat list of labels, none of them missing.")
+    check(len(known) >= 2, "Expected at least two classes. Declare all labels that there may be with classes=.")
+    return known
+
+
+def places_in(known: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of every label among the known ones, which are sorted.
+
+    Edges: labels of another kind than these, and a label that is not among them, raise, and are not quoted.
+    """
+    try:
+        codes = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+    except TypeError:
+        raise ValueError("Expected labels in y of the same kind as classes: all text, or all numbers.") from None
+    check(
+        np.array_equal(known[codes], labels),
+        "A label in y is not among classes. Add it to classes, or drop those rows before fitting.",
+    )
+    return codes
 
 
 def coded(codes: NDArray[Any], count: int, coupled: bool) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check, check_positive
+from tacit.checks import check, check_positive, shown
 from tacit.data.people import People, people_of
 from tacit.data.shares import Shares
 from tacit.types import Array
@@ -64,8 +64,8 @@ def counted(groups: Any, sample_weight: Any, rows: int, rows_per_person: int | N
     """
     check(
         groups is not None or rows_per_person is None,
-        "rows_per_person is declared, and nobody says whose rows they are: pass groups=, the person of each row, to "
-        "fit, or leave rows_per_person out.",
+        "rows_per_person is set, but groups= is missing: pass the person of each row to fit, or leave out "
+        "rows_per_person.",
     )
     people = None if groups is None else people_of(groups, rows, rows_per_person)
     found = Counted(rows, people)
@@ -96,7 +96,7 @@ def class_numbers(class_weight: ClassWeight, classes: NDArray[Any]) -> Array | N
     if class_weight is None or isinstance(class_weight, str):
         check(
             class_weight in (None, "balanced"),
-            f"Expected class_weight={class_weight!r} to be None, 'balanced' or a number for each class.",
+            f"Expected class_weight={shown(class_weight)} to be None, 'balanced' or a number for each class.",
         )
         return None
     known = isinstance(class_weight, Mapping) and set(class_weight) == set(classes.tolist())

@@ -1,4 +1,4 @@
-"""Pictures of terms: small ones side by side, one a column, each with the band of the noise. Needs matplotlib.
+"""Pictures of terms: small ones side by side, one per column, each with the band of the noise. Needs matplotlib.
 
 They are drawn in two colours and their transparency, so that they stand on light and on dark pages alike. Names are
 text of whoever declared the schema: none of it is read as mathematics, and what cannot be printed is left out.
@@ -19,7 +19,7 @@ ACROSS, MOST_VALUES, SKEWED = 4, 12, 20.0
 """Pictures in a row; values of a category that are shown; widest over narrowest gap from which on sizes are shown."""
 LARGEST, MOST_SQUARES = 1e100, 1600
 """Numbers beyond are not drawn, since differences of them may be no numbers; nor are pairs of more squares."""
-_ABSENT = "Pictures of terms need matplotlib. Install it with: pip install 'tacit[plot]'."
+_ABSENT = "Pictures of terms need matplotlib. In Tacit's source: pip install '.[plot]'."
 
 
 def draw_terms(terms: Sequence[Term]) -> Any:

@@ -66,10 +66,11 @@ class Inferential(PrivateLinear):
 
     def _method(self) -> str | Mechanism:
         """What trains: with ``inference`` the method whose noise is known."""
-        check(isinstance(self.inference, bool | np.bool_), "Expected inference to be True or False.")
         if not self.inference:
             return self.method
-        check(self._inferable, "Intervals are for the coefficients of linear and logistic regression, not for curves.")
+        check(
+            self._inferable, "inference=True is for the coefficients of linear and logistic regression, not for curves."
+        )
         check(
             self.method in ("auto", METHOD),
             f"With inference=True the method is {METHOD!r}, whose noise is known. Leave out method=.",
@@ -84,11 +85,11 @@ class Inferential(PrivateLinear):
         return super()._regularization(problem, chosen)
 
     def confidence_intervals(self, level: float = 0.95, *, robust: bool = False) -> Intervals:
-        """For each coefficient an interval that holds the population's value with this probability, noise included.
+        """For each coefficient, an interval that contains the population's value with this probability, noise included.
 
-        In the units of ``coef_`` and ``intercept_``. They hold if the model is right; those that are ``robust`` hold
-        too where residuals vary more in one place than in another, or scores are only nearly linear. Both come from the
-        same release. The docs' page "How sure are the coefficients?" says what is meant by the population's value.
+        The units are those of ``coef_`` and ``intercept_``. Intervals are valid if the model is right; ``robust`` ones
+        also where residuals vary more in one place than in another, or scores are only nearly linear. Both come from
+        the same release. The docs page "How sure are the coefficients?" says what is meant by the population's value.
         """
         given = check_real("level", level)
         check(0 < given < 1, f"Expected level={given:g} to be between 0 and 1, as 0.95 is.")
@@ -101,7 +102,7 @@ class Inferential(PrivateLinear):
         return Intervals(given, *ends, pair, self._note(sure, np.isfinite(high - low)), tuple(self._names()[:last]))
 
     def p_values(self, *, robust: bool = False) -> PValues:
-        """Of the hypotheses that one coefficient is zero: below 0.05 exactly where zero is outside the 95% interval."""
+        """For each coefficient, the p-value of zero: below 0.05 exactly where zero is outside the 95% interval."""
         sure, unit, found = self._found(robust)
         chances = sure.p_values(-found / unit)
         last = self.n_features_in_
@@ -117,8 +118,8 @@ class Inferential(PrivateLinear):
         check_is_fitted(self, "coef_")
         check(
             hasattr(self, "uncertainty_"),
-            "This model does not know how noisy its coefficients are. Fit it again with inference=True, which takes a "
-            "method that neither shrinks nor clips; it is a release of its own, and costs its own epsilon.",
+            "This model does not know how noisy its coefficients are. Fit it again with inference=True, which uses a "
+            "method that neither shrinks nor clips; this is a separate release with its own price.",
         )
         sure: Uncertainty = self.robust_uncertainty_ if robust else self.uncertainty_
         size = len(sure.variance)
@@ -138,7 +139,7 @@ class Inferential(PrivateLinear):
         least = self._names()[sure.weakest]
         hidden = f"{int((~ends).sum())} of {len(ends)}"
         return (
-            f"The noise hides {hidden} coefficients: their intervals have no end. Least seen "
-            f"is {least!r}. Raise epsilon, take more records, or leave out columns that hardly vary or repeat others; "
-            "where one class is rare, or the columns tell classes apart almost surely, it takes many more records."
+            f"The noise hides {hidden} coefficients: their intervals have no end. The most hidden one is {least!r}. "
+            "Raise epsilon, use more records, or leave out columns that hardly vary or repeat others; where one class "
+            "is rare, or the columns separate the classes almost perfectly, many more records are needed."
         )

@@ -1,4 +1,4 @@
-"""Misuse that shows: a model that is fitted again and again without a ledger, or after a step that learns from rows.
+"""Misuse that shows: a model that is fitted again and again by others, or after a step that learns from rows.
 
 A guarantee is of one fit, of the rows that it was handed. scikit-learn's searches, cross-validations and ensembles fit
 many times, and pipelines scale and choose before they fit. Neither is visible in a guarantee, but both are visible in
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 from sklearn.base import BaseEstimator
 
 from tacit.data.curator import MisuseWarning, tell
+from tacit.estimators.earlier import PARTS, Earlier, charged, remember
 from tacit.ledger import ledger_of
 
 REPEATING = (
@@ -38,10 +39,15 @@ LEARNING_NOTHING = (
 _SHAPE = {"n_features_in_", "feature_names_in_"}
 
 _AGAIN = (
-    "{who} fits {model} {times} on the same people, and no ledger is charged. Each fit spends a budget of its own "
-    "(epsilon={epsilon}): together they may cost {cost} that, and what is computed from the records beside them, such "
-    "as scores, is not covered at all. Use tacit.PrivateSearch to choose settings and tacit.evaluate for scores, or "
-    "charge every fit to one tacit.Ledger (ledger=, or inside `with ledger:`)."
+    "{who} fits {model} {times} on the same people, and no ledger is charged. Each fit spends its own budget "
+    "(epsilon={epsilon}): together they may cost {cost} that, and anything else that is computed from the records, "
+    "such as scores, is not covered at all. Use tacit.PrivateSearch to choose settings and tacit.evaluate for scores, "
+    "or charge every fit to one tacit.Ledger (ledger=, or inside `with ledger:`)."
+)
+_CHARGED = (
+    "{who} fits {model} {times}. The ledger is charged for each fit, but what {who} computes from the records itself, "
+    "such as the scores by which it chooses or a resampling of the rows, is covered by no guarantee. Use "
+    "tacit.PrivateSearch to choose settings and tacit.evaluate for scores: the ledger is charged for all of it then."
 )
 _LEARNS = (
     "The guarantee of {model} does not cover {steps} before it, which learned from the same records without noise: one "
@@ -50,10 +56,11 @@ _LEARNS = (
 
 
 class Callers(NamedTuple):
-    """Who called a fit: the outermost call that fits several times, and the innermost pipeline."""
+    """Who called a fit: the outermost call that fits several times, the innermost pipeline, and all pipelines."""
 
     repeating: FrameType | None
     pipeline: Any
+    pipelines: tuple[Any, ...]
 
 
 class Watched(BaseEstimator):  # type: ignore[misc]
@@ -70,9 +77,14 @@ class Watched(BaseEstimator):  # type: ignore[misc]
         return copy
 
 
-def watch(estimator: Any) -> None:
-    """Warn of misuse that shows in the callers of a fit: once for each search, not once for each of its fits."""
+def watch(estimator: Any, paid: tuple[Earlier, ...] = ()) -> None:
+    """Warn of misuse that shows in the callers of a fit: once for each search, not once for each of its fits.
+
+    What was ``paid`` for, in the pipelines that called too, is remembered with what is fitted, which depends on it.
+    """
     callers = _callers()
+    steps_before = [step for pipeline in reversed(callers.pipelines) for step in pipeline.steps[:-1]]
+    remember(estimator, (*paid, *charged(step for step in steps_before if step[1] is not estimator)))
     if "_repetition_told" not in vars(estimator):
         warn_repeated(estimator, callers.repeating)
     steps = [] if callers.pipeline is None else list(_learned(callers.pipeline.steps[:-1]))
@@ -82,16 +94,17 @@ def watch(estimator: Any) -> None:
 
 
 def warn_repeated(estimator: Any, frame: FrameType | None) -> bool:
-    """Whether the estimator is fitted several times and no ledger is charged; the first time, also say so."""
-    if frame is None or ledger_of(getattr(estimator, "ledger", None)) is not None:
+    """Whether the estimator is fitted several times, with or without a ledger; the first time, also say so."""
+    if frame is None:
         return False
+    charged = ledger_of(getattr(estimator, "ledger", None)) is not None
     if _first("repeated", frame):
         owner, name = frame.f_locals.get("self"), frame.f_code.co_name
         who = f"{name}()" if owner is None else type(owner).__name__
         settings = frame.f_locals if owner is None else vars(owner)
         count = _fits(who, settings) if _alone(estimator, settings.get("estimator")) else None
         tell(
-            _AGAIN.format(
+            (_CHARGED if charged else _AGAIN).format(
                 who="A search or ensemble of scikit-learn" if not name[0].isalpha() else who,
                 model=type(estimator).__name__,
                 epsilon=getattr(estimator, "epsilon", None),
@@ -104,19 +117,22 @@ def warn_repeated(estimator: Any, frame: FrameType | None) -> bool:
 
 
 def _callers() -> Callers:
-    repeating, pipeline, frame = None, None, inspect.currentframe()
+    repeating: FrameType | None = None
+    innermost, pipelines, watched = None, [], True
+    frame = inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.startswith("sklearn."):
-            if module.startswith(REPEATING) and type(frame.f_locals.get("self")).__name__ not in ONCE:
+            owner = frame.f_locals.get("self")
+            if watched and module.startswith(REPEATING) and type(owner).__name__ not in ONCE:
                 repeating = frame
-            elif module == "sklearn.pipeline" and pipeline is None and frame.f_code.co_name.startswith("fit"):
-                owner = frame.f_locals.get("self")
-                pipeline = owner if hasattr(owner, "steps") else None
+            elif module == "sklearn.pipeline" and frame.f_code.co_name.startswith("fit") and hasattr(owner, "steps"):
+                pipelines.append(owner)
+                innermost = owner if watched and innermost is None else innermost
         elif module.startswith(ANSWERING):
-            break
+            watched = False  # who fits several times answers for it; what was paid for before is still looked for
         frame = frame.f_back
-    return Callers(repeating, pipeline)
+    return Callers(repeating, innermost, tuple(pipelines))
 
 
 _TOLD: dict[str, tuple[weakref.WeakSet[Any], set[str]]] = {
@@ -193,15 +209,11 @@ def _fits(who: str, settings: Mapping[str, Any]) -> int | None:
 def _learned(steps: Any, before: str = "") -> Iterator[str]:
     """Names and kinds of the steps, those within others too, that keep something of the records they were fitted on."""
     for name, step, *_ in steps:
-        inner = next((vars(step)[part] for part in _PARTS if part in getattr(step, "__dict__", ())), None)
+        inner = next((vars(step)[part] for part in PARTS if part in getattr(step, "__dict__", ())), None)
         if inner is not None:
             yield from _learned(inner, f"{before}{name}/")
         elif not (step is None or isinstance(step, str) or learns_nothing(step)):
             yield f"{before}{name!s} ({type(step).__name__})"
-
-
-_PARTS = ("transformers_", "transformer_list", "steps")
-"""Where a ColumnTransformer, a FeatureUnion and a Pipeline keep their parts."""
 
 
 def learns_nothing(step: Any) -> bool:

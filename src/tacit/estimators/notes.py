@@ -14,12 +14,13 @@ from tacit.linear.whole import Pieces
 from tacit.types import Array
 
 _HANDFUL = (
-    "the table has {records} records. With fewer than {few} a private model is noise, whatever its epsilon; one that "
-    "is not protects hardly anyone."
+    "the table has {records} records. With fewer than {few}, a private model consists mostly of noise, whatever its "
+    "epsilon; if it does not, it protects hardly anyone."
 )
 _ONE_CLASS = (
-    "the model predicts one and the same class for all rows that it was trained on. The noise may have outweighed the "
-    "signal, or one class the others: try a larger epsilon, fewer columns, or class_weight."
+    "the model predicts the same class for all rows that it was trained on. The noise may have outweighed the signal, "
+    "one class the others, or a column of large numbers all other columns: try a larger epsilon, fewer columns, "
+    "class_weight, or a schema, which scales columns by their bounds."
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from tacit.checks import check, check_positive, check_range, check_real
+from tacit.checks import check, check_positive, check_range, check_real, is_number, pair_of
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.coded_targets import ScaledTargets, scaled
 from tacit.estimators.counted import Counted
@@ -20,6 +20,7 @@ from tacit.estimators.streaming import Asked
 from tacit.linear.losses import Pinball, PoissonLoss, Squared
 from tacit.linear.streamed import Streamed
 from tacit.schema import Schema, Target
+from tacit.settings import described
 from tacit.streams.scanned import is_stream
 from tacit.types import Array, Loss
 
@@ -60,13 +61,14 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
 
     def _range(self) -> tuple[float, float]:
         """The declared range of the targets."""
-        pair = np.asarray(1.0 if self.target_bound is None else self.target_bound, dtype=np.float64).ravel()
-        low, high = (-pair[0], pair[0]) if pair.size == 1 else (pair[0], pair[-1])
+        given = 1.0 if self.target_bound is None else self.target_bound
+        low, high = (-given, given) if is_number(given) else pair_of("target_bound", given)
+        words = f"target_bound={given if is_number(given) else (low, high)}"
         check(
-            pair.size <= 2 and -math.inf < low < high < math.inf,
-            f"Expected target_bound={self.target_bound!r} to be a number > 0 or a pair (lower, upper), lower < upper.",
+            -math.inf < low < high < math.inf,
+            f"Expected {words} to be a number > 0 or a pair (lower, upper), lower < upper.",
         )
-        check_range(f"target_bound={self.target_bound!r}", low, high)
+        check_range(words, low, high)
         return float(low), float(high)
 
     def check_settings(self) -> None:
@@ -82,10 +84,19 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train privately on targets clipped to the declared range.
 
-        ``groups`` names the person of each row: then all rows of a person are protected at once, and
-        ``rows_per_person`` must be declared. ``sample_weight``: how much each row counts, from 0 to ``weight_bound``.
-        Of a :func:`tacit.scan`, or of files, all three name columns.
+        Parameters
+        ----------
+        X : array-like, data frame, sparse CSR matrix, :func:`tacit.scan` or files
+            The rows.
+        y : array-like
+            A number for each row. For files and scans, here and below: the name of a column.
+        groups : array-like or None
+            The person whom each row is about. All rows of a person are then protected together, and
+            ``rows_per_person`` must be declared.
+        sample_weight : array-like or None
+            How much each row counts, from 0 to ``weight_bound``.
         """
+        self._check_declared()
         low, high = self._range()
         if self.target_bound is None:
             warnings.warn(_UNBOUNDED.format(low=low, high=high, bound=self._bound_words), stacklevel=2)
@@ -100,8 +111,8 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         own = asked.goal if asked.goal is not None and asked.goal.classes is None else None
         check(
             own is None or self.target_bound is not None or (low, high) == (own.lower, own.upper),
-            f"The schema declares {asked.target!r} within [{own and own.lower}, {own and own.upper}]. Say so in "
-            "target_bound= too: predictions stay within it.",
+            f"The schema declares {asked.target!r} within [{own and own.lower}, {own and own.upper}]. Pass the same "
+            "range as target_bound=: predictions stay within it.",
         )
         read = asked.declared(own or Target(asked.target, lower=low, upper=high))
         return ScaledTargets(read, (low, high), self._units(), self._loss().targets)
@@ -135,31 +146,51 @@ class PrivateRegressor(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         return np.asarray(np.clip(self._scores(X), *self._range()))
 
 
+@described
 @dataclass(eq=False, repr=False)
 class LinearRegression(Inferential, PrivateRegressor):
     """Differentially private linear regression.
 
-    ``target_bound`` is B for targets in [-B, B], or a pair (lower, upper): public, declared; targets outside are
-    clipped to it and predictions stay inside it. None is 1, with a warning. Other parameters as in
-    :class:`LogisticRegression`.
-
     With few records or a small budget ``method='auto'`` clips about half of the residuals: then skewed targets are
     predicted nearer to their median than to their mean (docs page "Which method?").
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+        The coefficients, in units of the target.
+    intercept_ : float
+        The intercept.
+    guarantee_ : Guarantee
+        What the fit cost, and why.
     """
 
     def _loss(self) -> Loss:
         return Squared(1.0)
 
 
+@described
 @dataclass(eq=False, repr=False)
 class PoissonRegressor(PrivateRegressor):
     """Differentially private Poisson regression: counts whose mean is the exponential of a linear score.
 
-    ``target_bound`` is B for counts in [0, B]: public, declared; counts outside are cut to it and no mean above it is
-    predicted. None is 1, with a warning. ``typical`` is a public guess of a usual count, not the mean of y: the model
-    starts there. None is B / 10: an intercept as long as the rules expect a weight vector to be (5, times the constant
-    0.5 of its coordinate) then reaches the bound, and as far down, a hundredth of it. ``coef_`` and ``intercept_`` are
-    those of the logarithm of the mean. Other parameters as in :class:`LogisticRegression`.
+    Parameters
+    ----------
+    target_bound : float or None
+        B for counts within [0, B]. It is public: counts outside are clipped to it, and no mean above it is predicted.
+        None: 1, with a warning.
+    typical : float or None
+        A public guess of a usual count, not the mean of y: the model starts there. None: B / 10. An intercept as long
+        as the rules expect a weight vector to be (5, times the constant 0.5 of its coordinate) then reaches the bound,
+        and as far down, a hundredth of it.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+        The coefficients of the logarithm of the mean.
+    intercept_ : float
+        Its intercept.
+    guarantee_ : Guarantee
+        What the fit cost, and why.
     """
 
     _: KW_ONLY
@@ -208,14 +239,19 @@ class PoissonRegressor(PrivateRegressor):
         return tags
 
 
+@described
 @dataclass(eq=False, repr=False)
 class QuantileRegressor(PrivateRegressor):
     """Differentially private quantile regression: the ``quantile`` of the target, the median by default.
 
-    ``target_bound`` as in :class:`LinearRegression`. ``smoothing`` is the half-width h over which the corner of the
-    pinball loss is rounded, in halves of the range: a prediction without regularisation is a quantile to within h times
-    half the range, and its pinball loss is above the least by at most a quarter of that. A smaller h needs a stronger
-    regulariser. Other parameters as in :class:`LogisticRegression`.
+    Parameters
+    ----------
+    quantile : float
+        Which quantile to predict, between 0 and 1.
+    smoothing : float
+        The half-width h over which the corner of the pinball loss is rounded, in halves of the range: a prediction
+        without regularisation is a quantile to within h times half the range, and its pinball loss is above the least
+        by at most a quarter of that. A smaller h needs a stronger regulariser.
     """
 
     _: KW_ONLY

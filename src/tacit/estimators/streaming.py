@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import check, check_count, check_positive
+from tacit.data.cells import lacking
 from tacit.data.tables import Table
 from tacit.estimators.coded_targets import ArrayColumn, ArrayRows, ClassFactors, LabelCodes, ScaledTargets, TargetColumn
 from tacit.linear.cluster import cluster_of, current_client
@@ -53,7 +54,8 @@ class Asked:
         picked = X.names if isinstance(X, Selected) else None
         if schema is not None:
             check(
-                found.schema in (None, schema), "The scan has another schema than the model. Leave it out of the scan."
+                found.schema in (None, schema),
+                "The scan has a different schema from the model's. Leave it out of the scan.",
             )
             found = replace(found, schema=schema)
         target = y
@@ -75,10 +77,7 @@ class Asked:
         if found.schema is not None:
             check(picked is None, "The schema says which columns predict; give the whole scan.")
             absent = sorted(set(found.schema.names) - set(found.names))
-            check(
-                not absent,
-                f"The table lacks the columns {absent} that the schema names; add them, or change the schema.",
-            )
+            check(not absent, lacking(absent, found.names))
             check(
                 target not in found.schema.names, f"The schema has {target!r}, which is to be predicted, as a column."
             )
@@ -133,7 +132,8 @@ class Asked:
             names, features = (ROWS,), self.scan.source.width
         check(
             (self.person is None) == (rows_per_person is None),
-            "Whose rows they are, groups=, and how many of one person count, rows_per_person=, go together.",
+            "groups= and rows_per_person= belong together: the first names the person of each row, the second says how "
+            "many rows of one person count.",
         )
         most = None if rows_per_person is None else check_count("rows_per_person", rows_per_person)
         bound = check_positive("weight_bound", weight_bound)

@@ -27,7 +27,7 @@ Row = tuple[float, ...]
 class Term:
     """One column's curve, or that of a pair of columns, in the units of the score.
 
-    ``values`` has one number a slot, which ``labels`` name. For numbers ``points`` are the knots where they stand, or
+    ``values`` has one number per slot, which ``labels`` name. For numbers ``points`` are the knots where they stand, or
     the ends of the intervals that they hold for, with ``steps``; a last value more is that of missing cells. For pairs
     values run through the second column's slots first, and ``sides`` names both columns' slots. ``lower`` and ``upper``
     are the interval of the noise, or None where it is not known. ``of`` is the class whose score it is part of, where

@@ -8,8 +8,7 @@ import dataclasses
 import json
 import math
 import types
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -19,78 +18,105 @@ from tacit import estimators
 from tacit.checks import PrivacyError, check, refuse
 from tacit.estimators.additive import Additive
 from tacit.estimators.base import PrivateLinear
+from tacit.estimators.earlier import earlier_of, remember
 from tacit.estimators.terms import parts_of
+from tacit.files.found import earlier_entries, read_earlier, read_schema, schema_entries
+from tacit.files.sealing import names_or_none, plain_value, sealed
 from tacit.linear.uncertainty import Uncertainty
 from tacit.privacy.events import is_amount, is_probability
 from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.theorems import COUNTED, MODEL, OWNER, RECORD, after_counts
-from tacit.reading import LARGEST, floats, labels, need, plain, write_whole
+from tacit.reading import LARGEST, floats, labels, need, plain
 from tacit.schema import Schema
 
+Steps = Sequence[tuple[str, Any]]
 _UNWRITTEN = {"random_state", "schema", "ledger"}
 """Parameters that no file holds: the seed, and a schema before curves and pairs: the file has that of the model."""
 _SLOTS = ("slot_weights_", "slot_errors_")
 _ERRORS = ("uncertainty_", "robust_uncertainty_")
 FORMAT = "tacit-model"
-VERSION = 4
+VERSION = 6
 
 ESTIMATORS: dict[str, type[PrivateLinear]] = {
     name: kind for name in estimators.__all__ if issubclass(kind := getattr(estimators, name), PrivateLinear)
 }
 _FIELDS = {
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
-    "schema", "slots", "errors", "guarantee", "record_guarantee", "checksum",
+    "schema", "found", "slots", "errors", "guarantee", "record_guarantee", "earlier",
+    "checksum",
 }  # fmt: skip
 _LATER: dict[str, Any] = {"rows_per_person": None, "weight_bound": 1.0, "class_weight": None, "inference": False}
 _NEW = set(_LATER)
 """Parameters that files before version 4 do not have, and what they stand for there."""
 COUNTING = {*map(after_counts, COUNTED), "selection"}
 """Theorems that price counts which were released before the model was trained."""
-_SINCE = {"record_guarantee": 2, "slots": 3, "errors": 4}
+_SINCE = {"record_guarantee": 2, "slots": 3, "errors": 4, "found": 5, "earlier": 6}
 """Fields that files of earlier versions do not have."""
 
 
-def save(model: PrivateLinear, path: str | Path, schema: Schema | None = None) -> None:
-    """Write a fitted model to one JSON file, whole or not at all."""
+def written(model: PrivateLinear, schema: Schema | None = None) -> bytes:
+    """What the file of a fitted model has in it."""
+    return encoded(described(model, schema))
+
+
+def encoded(data: Mapping[str, Any]) -> bytes:
+    """A JSON file with this content."""
+    whole = (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+    check(len(whole) <= LARGEST, f"A model file has at most {LARGEST // 2**20} MiB, and this one would be larger.")
+    return whole
+
+
+def described(model: PrivateLinear, schema: Schema | None = None, steps: Steps = ()) -> dict[str, Any]:
+    """What a file says of a fitted model, with its checksum; ``steps``: those of a pipeline before it.
+
+    What was paid for before the model is named in its own part of a pipeline's file too: taken out, that part states
+    the price of all of it.
+    """
     name = type(model).__name__
     check(ESTIMATORS.get(name) is type(model), f"Expected one of {', '.join(ESTIMATORS)} to save.")
     check_is_fitted(model, "coef_")
-    if isinstance(model, Additive):
-        known = (None, model.schema_, None if model.schema is None else model.declared())
-        check(schema in known, "An additive model is saved with its own schema; leave out schema=.")
-        schema = model.schema_
+    schema = own_schema(model, schema)
     if schema is not None:
         check(schema.width == model.n_features_in_, "This schema does not encode the columns that the model has.")
     names = vars(model).get("feature_names_in_")
-    parameters = {key: _plain(value) for key, value in model.get_params(deep=False).items() if key not in _UNWRITTEN}
+    parameters = {
+        key: plain_value(value) for key, value in model.get_params(deep=False).items() if key not in _UNWRITTEN
+    }
     if not isinstance(parameters["method"], str):
         parameters["method"] = "auto"
     if parameters["epsilon"] == "rest":
-        parameters["epsilon"] = _plain(model.guarantee_.epsilon)
+        parameters["epsilon"] = plain_value(model.guarantee_.epsilon)
     content = {
         "format": FORMAT,
         "version": VERSION,
         "estimator": name,
         "parameters": parameters,
         "settings": {key: float(getattr(model, key)) for key in model.settings},
-        "classes": _plain(vars(model).get("classes_")),
-        "coef": _plain(np.asarray(model.coef_, dtype=np.float64)),
-        "intercept": _plain(np.asarray(model.intercept_, dtype=np.float64)),
+        "classes": plain_value(vars(model).get("classes_")),
+        "coef": plain_value(np.asarray(model.coef_, dtype=np.float64)),
+        "intercept": plain_value(np.asarray(model.intercept_, dtype=np.float64)),
         "features": int(model.n_features_in_),
         "names": None if names is None else [str(column) for column in names],
-        "schema": None if schema is None else schema.to_dict(),
-        "slots": {key: _plain(getattr(model, key)) for key in _SLOTS} if isinstance(model, Additive) else None,
+        **schema_entries(schema),
+        "slots": {key: plain_value(getattr(model, key)) for key in _SLOTS} if isinstance(model, Additive) else None,
         "errors": {key: getattr(model, key).to_dict() for key in _ERRORS} if hasattr(model, _ERRORS[0]) else None,
         "guarantee": model.guarantee_.to_dict(),
         "record_guarantee": None,
+        "earlier": earlier_entries(earlier_of(model, steps)),
     }
     record = vars(model).get("record_guarantee_")
     if record is not None and _of_one_fit(model.guarantee_, record):  # else it is left over from an earlier fit
         content["record_guarantee"] = record.to_dict()
-    text = json.dumps({**content, "checksum": checksum(content)}, indent=1, ensure_ascii=False) + "\n"
-    whole = text.encode("utf-8")
-    check(len(whole) <= LARGEST, f"A model file has at most {LARGEST // 2**20} MiB, and this one would be larger.")
-    write_whole(path, whole)
+    return sealed(content)
+
+
+def own_schema(model: PrivateLinear, schema: Schema | None) -> Schema | None:
+    """The schema that a model's file has: the one given, or an additive model's own."""
+    if not isinstance(model, Additive):
+        return schema
+    known = (None, model.schema_, None if model.schema is None else model.declared())
+    check(schema in known, "An additive model is saved with its own schema; leave out schema=.")
+    return model.schema_
 
 
 def is_model(data: object) -> bool:
@@ -126,7 +152,7 @@ def _build(content: Mapping[str, Any]) -> tuple[PrivateLinear, Schema | None]:
     features = content["features"]
     need(type(features) is int and features >= 1, "Its number of features is not a whole number >= 1.")
     model = kind(**_parameters(kind, content["parameters"], guarantee, content["version"]))
-    schema = None if content["schema"] is None else Schema.from_dict(content["schema"])
+    schema = read_schema(content["schema"], content.get("found"))
     need(schema is None or schema.width == features, "Its schema does not encode the columns that the model has.")
     need(isinstance(model, Additive) or content.get("slots") is None, "Only additive models have slots.")
     if isinstance(model, Additive):
@@ -158,10 +184,10 @@ def _build(content: Mapping[str, Any]) -> tuple[PrivateLinear, Schema | None]:
             _of_one_fit(guarantee, model.record_guarantee_),
             "The guarantee of one record does not belong to the model's.",
         )
-    names = content["names"]
+    if "earlier" in content:
+        remember(model, read_earlier(content["earlier"]))
+    names = names_or_none(content["names"], features)
     if names is not None:
-        need(isinstance(names, list) and all(isinstance(name, str) for name in names), "Its names are not texts.")
-        need(len(names) == features, "It does not have one name a feature.")
         model.feature_names_in_ = np.asarray(names, dtype=object)
     return model, schema
 
@@ -182,9 +208,8 @@ def _fill_slots(model: Additive, schema: Schema | None, slots: Any) -> None:
     model.slot_weights_, model.slot_errors_ = parts, noisy
 
 
-def guarantees(data: object) -> tuple[Guarantee, ...]:
-    """What a model file promises: of the model, then, where there is one, of one record."""
-    model, _ = from_dict(data)
+def guarantees_of(model: PrivateLinear) -> tuple[Guarantee, ...]:
+    """What a model promises by itself: of the model, then, where there is one, of one record."""
     record = vars(model).get("record_guarantee_")
     return (model.guarantee_,) if record is None else (model.guarantee_, record)
 
@@ -291,14 +316,3 @@ def _parameters(kind: type[PrivateLinear], written: Any, guarantee: Guarantee, v
     if "target_bound" in parameters and isinstance(parameters["target_bound"], list):
         parameters["target_bound"] = tuple(parameters["target_bound"])
     return parameters
-
-
-def _plain(value: Any) -> Any:
-    """Arrays, tuples and NumPy numbers as JSON values; floats keep every bit, infinity is the text 'inf'."""
-    if isinstance(value, Mapping):
-        value = list(value.items())
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return "inf" if isinstance(value, float) and value == math.inf else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import math
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,13 @@ from safetensors.numpy import save as tensor_bytes
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.checks import PrivacyError, check
-from tacit.files.tensors import FORMAT, LARGEST, VERSION, NetworkFile, digest, read
+from tacit.estimators.earlier import earlier_of, remember
+from tacit.files.found import earlier_entries
+from tacit.files.pipelines import joined, wrapped
+from tacit.files.sealing import plain_value, sealed
+from tacit.files.tensors import FORMAT, LARGEST, VERSION, NetworkFile, digest
 from tacit.nn.classifiers import CNNClassifier, MLPClassifier
-from tacit.privacy.guarantee import checksum
-from tacit.reading import floats, need, write_whole
+from tacit.reading import floats, need
 
 KINDS: dict[str, type[MLPClassifier] | type[CNNClassifier]] = {
     kind.__name__: kind for kind in (MLPClassifier, CNNClassifier)
@@ -23,38 +26,42 @@ KINDS: dict[str, type[MLPClassifier] | type[CNNClassifier]] = {
 _SKIPPED = ("random_state", "device", "classes", "ledger")
 
 
-def save(model: MLPClassifier | CNNClassifier, path: str | Path) -> None:
-    """Write a fitted network, its settings, label set and guarantee; one checksum covers all, weights by their hash."""
+def written(model: MLPClassifier | CNNClassifier, steps: list[tuple[str, Any]] | None = None, last: str = "") -> bytes:
+    """The file of a fitted network: settings, label set and guarantee; one checksum covers all, weights by their hash.
+
+    ``steps``: those of a pipeline before the network, whose own step is called ``last``.
+    """
     name = type(model).__name__
     check(KINDS.get(name) is type(model), f"Expected one of {', '.join(KINDS)} to save.")
     check_is_fitted(model, "network_")
     tensors = {key: value.detach().cpu().contiguous().numpy() for key, value in model.network_.state_dict().items()}
+    names, epsilon = vars(model).get("feature_names_in_"), model.guarantee_.epsilon
+    parameters = {key: plain_value(v) for key, v in model.get_params(deep=False).items() if key not in _SKIPPED}
     content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "kind": name,
-        "parameters": {key: value for key, value in model.get_params(deep=False).items() if key not in _SKIPPED},
+        "parameters": {**parameters, "epsilon": None if math.isinf(epsilon) else epsilon},
         "classes": model.classes_.tolist(),
         "bytes": model.bounds is None,
         "shape": list(model.shape_),
+        "names": None if names is None else [str(column) for column in names],
         "guarantee": model.guarantee_.to_dict(),
+        "earlier": earlier_entries(earlier_of(model, steps or ())),
         "tensors": digest(tensors),
     }
-    if content["parameters"]["bounds"] is not None:
-        content["parameters"]["bounds"] = [float(value) for value in content["parameters"]["bounds"]]
-    if content["parameters"]["epsilon"] in (float("inf"), "rest"):
-        content["parameters"]["epsilon"] = None
-    text = json.dumps({**content, "checksum": checksum(content)}, ensure_ascii=False)
+    data = sealed(content)
+    text = json.dumps(data if steps is None else wrapped(steps, last, data), ensure_ascii=False)
     whole = tensor_bytes(tensors, metadata={"tacit": text})
     check(len(whole) <= LARGEST, f"A network file has at most {LARGEST // 2**20} MiB, and this one would be larger.")
-    write_whole(path, whole)
+    return bytes(whole)
 
 
-def load(path: str | Path, *, accept_uncovered: bool = False) -> MLPClassifier | CNNClassifier:
-    """Read what :func:`save` wrote."""
-    file = read(path, accept_uncovered=accept_uncovered)
+def built(file: NetworkFile) -> Any:
+    """What :func:`written` described: a network, or the pipeline that ends in it."""
     try:
-        return _build(file)
+        model = _build(file)
+        return model if file.before is None else joined(file.before, model)
     except PrivacyError:
         raise
     except (KeyError, TypeError, ValueError, ArithmeticError, RuntimeError) as error:
@@ -79,6 +86,9 @@ def _build(file: NetworkFile) -> MLPClassifier | CNNClassifier:
     model.shape_ = tuple(content["shape"])
     model.n_features_in_ = int(np.prod(model.shape_))
     model.guarantee_ = file.guarantee
+    remember(model, file.paid)
+    if content["names"] is not None:
+        model.feature_names_in_ = np.asarray(content["names"], dtype=object)
     with torch.device("meta"):  # shapes only: nothing is allocated for a network that the file does not hold
         network = model._network(model.shape_, len(model.classes_))
     wanted = {name: (tuple(t.shape), str(t.dtype)) for name, t in network.state_dict().items()}

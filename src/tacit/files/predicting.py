@@ -8,24 +8,39 @@ from typing import Any
 
 import numpy as np
 
-from tacit.checks import check
+from tacit.arguments import checked
+from tacit.checks import check, names_in
 from tacit.data.curator import of_a_batch
 from tacit.estimators.tabled import ModelRows
 from tacit.files.sinks import table_sink
+from tacit.settings import described
 from tacit.streams.scanned import Scan, scan
 from tacit.streams.watching import watch_pass
 
 PREDICTION = "prediction"
 
 
+@described
+@checked
 def predict_to(model: Any, source: Any, path: str | Path, *, proba: bool = False, keep: Sequence[str] = ()) -> int:
     """Predict the rows of a table, and write the predictions to a ``.parquet`` or ``.csv`` file; how many there are.
 
-    ``source``: what :func:`tacit.scan` gave, with the schema that the model was trained with, if any, or files or a
-    query that it takes. ``proba`` adds a column with the probability of every class, ``keep`` copies columns of the
-    table, to join by. Rows keep their order, and only a batch of them is in memory.
+    Rows keep their order, and only a batch of them is in memory.
 
     Edges: the file appears once it is whole. Whatever goes wrong before leaves what was there.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        What predicts.
+    source : :func:`tacit.scan`, files or a query
+        The rows, with the schema that the model was trained with, if any.
+    path : path
+        The file to write.
+    proba : bool
+        Add a column with the probability of every class.
+    keep : sequence of str
+        Columns of the table to copy beside the predictions, to join by.
     """
     found = source if isinstance(source, Scan) else scan(source)
     batches = predictions(model, found, proba=proba, keep=keep)
@@ -42,7 +57,7 @@ def predictions(model: Any, found: Scan, *, proba: bool = False, keep: Sequence[
         not proba or hasattr(model, "predict_proba"),
         f"{type(model).__name__} has no probabilities: leave out proba.",
     )
-    check(not isinstance(keep, str), "Expected keep to be a list of names of columns.")
+    keep = names_in("keep", keep)
     unknown = [name for name in keep if name not in found.names]
     check(not unknown, f"The table lacks the columns {unknown} that are to be kept.")
     labels = [f"probability of {label}" for label in model.classes_.tolist()] if proba else []

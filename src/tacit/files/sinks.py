@@ -89,7 +89,7 @@ def table_sink(path: str | Path) -> Iterator[Sink]:
         try:
             import pyarrow  # noqa: F401
         except ImportError as error:
-            raise ValueError("Writing Parquet needs pyarrow. Install it with: pip install 'tacit[parquet]'") from error
+            raise ValueError("Writing Parquet needs pyarrow. In Tacit's source: pip install '.[parquet]'") from error
         sink = ParquetSink(file)
         try:
             yield sink

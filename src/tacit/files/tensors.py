@@ -19,31 +19,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.checks import refuse
+from tacit.estimators.earlier import Earlier, charged, earlier_among
+from tacit.files.found import read_earlier
+from tacit.files.pipelines import Wrapped, is_pipeline, promised, unwrapped
+from tacit.files.sealing import names_or_none
+from tacit.files.steps import objection
 from tacit.privacy.events import is_amount, is_count
 from tacit.privacy.guarantee import Guarantee, checksum
+from tacit.privacy.theorems import MODEL
 from tacit.reading import labels, need, parse, read_bytes
 
 FORMAT = "tacit-network"
-VERSION = 2
-"""Files of version 1 have no number of a version, and their checksum does not cover the tensors."""
+VERSION = 4
+"""Files of version 1 have no number of a version, and their checksum does not cover the tensors; those of version 2
+have no names of columns, and those before version 4 do not say what was paid for before the network."""
 LARGEST = 2**30
 """Bytes that a network file may have."""
 HEADER = 2**24
 """Bytes that its header may have: names, shapes, settings and guarantee."""
 TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8")}
 """The kinds of numbers of a network, by safetensors' names."""
-_FIELDS = {"format", "version", "kind", "parameters", "classes", "bytes", "shape", "guarantee", "tensors"}
+_FIELDS = {
+    "format",
+    "version",
+    "kind",
+    "parameters",
+    "classes",
+    "bytes",
+    "shape",
+    "names",
+    "guarantee",
+    "earlier",
+    "tensors",
+}
 
 Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class NetworkFile:
-    """What a network file holds, checked: settings and shapes as plain data, the guarantee, and the weights by name."""
+    """What a network file holds, checked: settings and shapes as plain data, the guarantee, and the weights by name.
+
+    ``before``: the steps of a pipeline that ends in the network, where it is one. ``paid``: what was released before.
+    """
 
     content: Mapping[str, Any]
     guarantee: Guarantee
     arrays: Arrays
+    before: Wrapped | None = None
+    paid: tuple[Earlier, ...] = ()
 
 
 def digest(arrays: Arrays) -> str:
@@ -62,7 +86,12 @@ def digest(arrays: Arrays) -> str:
 def holds_tensors(path: str | Path) -> bool:
     """Whether a file starts as safetensors do: eight bytes of length, then a brace. No JSON text starts like that."""
     with Path(path).open("rb") as file:
-        start = file.read(9)
+        return starts_tensors(file.read(9))
+
+
+def starts_tensors(raw: bytes) -> bool:
+    """Whether these bytes, or those that a file starts with, are such."""
+    start = raw[:9]
     return len(start) == 9 and start[8:] == b"{" and int.from_bytes(start[:8], "little") <= HEADER
 
 
@@ -71,15 +100,23 @@ def read(path: str | Path, *, accept_uncovered: bool = False) -> NetworkFile:
 
     ``accept_uncovered`` also reads files of version 1.
     """
-    raw = read_bytes(path, LARGEST)
+    return checked_file(read_bytes(path, LARGEST), accept_uncovered=accept_uncovered)
+
+
+def checked_file(raw: bytes, *, accept_uncovered: bool = False) -> NetworkFile:
+    """The content of a network file, checked."""
     metadata, arrays = _split(raw)
     if not (isinstance(metadata, dict) and set(metadata) == {"tacit"} and isinstance(metadata["tacit"], str)):
         refuse("This is not a Tacit network file.")
-    content = parse(metadata["tacit"])
+    content, before = parse(metadata["tacit"]), None
+    if isinstance(content, dict) and is_pipeline(content):
+        before = unwrapped(content)
+        content = before.model
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         refuse("This is not a Tacit network file.")
-    sealed = content.pop("checksum", None)
-    if sealed != checksum(content):
+    stated = content.get("checksum")
+    content = {key: value for key, value in content.items() if key != "checksum"}
+    if stated != checksum(content):
         refuse("This network file was changed after it was written: its checksum does not match.")
     if "version" not in content:
         if not accept_uncovered:
@@ -88,9 +125,16 @@ def read(path: str | Path, *, accept_uncovered: bool = False) -> NetworkFile:
                 "may be another network's. If you trust where it comes from, load it with "
                 "tacit.load(path, accept_uncovered=True) and save it again."
             )
-        content = {**content, "version": VERSION, "tensors": digest(arrays)}
-    if type(content["version"]) is not int or content["version"] != VERSION:
+        content = {**content, "version": 2, "tensors": digest(arrays)}
+    if type(content["version"]) is not int or not 2 <= content["version"] <= VERSION:
         refuse("This network file was written by a later version of Tacit. Upgrade to read it.")
+    if content["version"] == 2:
+        need("names" not in content, "Its fields are not those of a file of its version.")
+        content["names"] = None
+    old = content["version"] < 4
+    if old:
+        need("earlier" not in content, "Its fields are not those of a file of its version.")
+        content["earlier"] = []
     need(set(content) == _FIELDS, "Its fields are not those of a network file.")
     if content["tensors"] != digest(arrays):
         refuse("This network file was changed after it was written: its weights are not those that were saved.")
@@ -100,12 +144,22 @@ def read(path: str | Path, *, accept_uncovered: bool = False) -> NetworkFile:
     need(isinstance(shape, list) and 1 <= len(shape) <= 3 and all(map(is_count, shape)), "Its shape is not one.")
     need(type(content["bytes"]) is bool, "Its kind of input is not stated.")
     _agree(content["parameters"], guarantee)
-    return NetworkFile(content, guarantee, arrays)
+    names_or_none(content["names"], math.prod(shape))
+    if before is not None:
+        wrong = objection(before.steps, math.prod(shape))
+        need(not wrong, wrong)
+    steps = () if before is None else before.steps
+    paid = tuple(charged(steps)) if old else earlier_among(read_earlier(content["earlier"]), steps)
+    file = NetworkFile(content, guarantee, arrays, before, paid)
+    promised((guarantee,), file.paid)  # what has no price as a whole is not read
+    return file
 
 
 def _agree(parameters: Any, guarantee: Guarantee) -> None:
     """The settings are those of the guarantee."""
     known = {"epsilon", "delta", "adjacency", "smoothing", "bounds"}
+    if isinstance(parameters, dict):
+        parameters.setdefault("rows_per_person", None)  # which the first files of version 2 do not have
     need(isinstance(parameters, dict) and known <= set(parameters), "Its parameters are not those of a network.")
     stated = None if math.isinf(guarantee.epsilon) else guarantee.epsilon
     need(parameters["epsilon"] == stated, "Its epsilon is not the one that the guarantee states.")
@@ -113,8 +167,14 @@ def _agree(parameters: Any, guarantee: Guarantee) -> None:
     need(parameters["delta"] in (None, guarantee.delta), "Its delta is not the one that the guarantee states.")
     smoothing = parameters["smoothing"]
     need(type(smoothing) in (int, float) and (smoothing == 0 or is_amount(smoothing)), "Its smoothing is not a number.")
+    people = parameters["rows_per_person"]
+    need(
+        type(people) is not bool and people == guarantee.rows_per_person,
+        "Its unit is not the one that the guarantee states.",
+    )
     method = "dp-lssgd" if smoothing else "dp-sgd"
-    need(guarantee.method == method and guarantee.calibration == "proven", "Its guarantee is not that of a network.")
+    own = guarantee.method in (method, "search") and guarantee.protects == MODEL  # a search's is of all its trials
+    need(own and guarantee.calibration == "proven", "Its guarantee is not that of a network.")
 
 
 def _split(raw: bytes) -> tuple[object, Arrays]:

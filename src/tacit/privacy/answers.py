@@ -1,4 +1,5 @@
-"""What a guarantee answers to whoever decides about a release: one sentence a fact, and none that it does not hold.
+"""What a guarantee answers to the person who decides about a release: one sentence per fact, and none that it does not
+contain.
 
 The questions are in the order of NIST SP 800-226 (Near, Darais, Lefkovitz and Howarth 2025): first the top of its
 pyramid, the promise (epsilon, the unit of privacy), then the algorithm, then what all of it stands on: trust,
@@ -11,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tacit.checks import PrivacyError, at_most
+from tacit.checks import PrivacyError, at_most, counted
 from tacit.privacy.events import Claimed, Event, Shuffled, declared
 from tacit.privacy.promise import Promise
 from tacit.privacy.theorems import RECORD, THEOREMS
@@ -43,28 +44,30 @@ QUESTIONS = {
 }
 """By topic, in order."""
 
-UNRELIABLE = "Stated, and not to be relied on:"
-NOT_STATED = "A guarantee does not say."
+UNRELIABLE = "Stated, but not to be relied on:"
+NOT_STATED = "A guarantee does not contain this."
 BEFORE = (
-    "The guarantee covers what the method did with the rows that it was handed. Scaling, filling in, and choosing "
-    "rows, columns or settings by looking at the same records are outside of it, unless each of these is charged too."
+    "The guarantee covers what the method did with the rows that it was given. Scaling, filling in, and choosing rows, "
+    "columns or settings by looking at the same records are not covered, unless each of these is charged too."
 )
 UTILITY = (
     f"{NOT_STATED} It holds however good or bad the result is, and does not say whether errors are larger for some "
     "groups than for others. A score that is computed on private records without noise is a release that it does not "
     "cover."
 )
-SIDE = "Time, memory and power that a run takes may depend on the records, and are not covered."
+SIDE = "The time, memory and power that a run takes may depend on the records, and are not covered."
 _GRID = (
     "Noise is released on a grid, and the rounding of sums is counted in the sensitivities; the limits of this are on "
     "the page 'noise' of Tacit's documentation."
 )
-ACCESS = f"{NOT_STATED} It bounds what the release tells; whoever can read the records learns them without it."
-COLLECTED = f"{NOT_STATED} What was seen, stored or shared while records were collected is outside of it."
+ACCESS = (
+    f"{NOT_STATED} It bounds what the release reveals; it does not restrict anyone who can read the records themselves."
+)
+COLLECTED = f"{NOT_STATED} What was seen, stored or shared while records were collected is not covered."
 SHOWS = (
     "This shows that the recorded noise gives the recorded epsilon. That this noise was drawn, that rows were clipped, "
-    "and that the release came out of this run, is for whoever ran it to say: a checksum finds damage and is no "
-    "signature."
+    "and that the release came out of this run cannot be shown by a file; you have to trust whoever ran it. A checksum "
+    "detects damage, but it is not a signature."
 )
 
 
@@ -83,14 +86,14 @@ def first(promise: Promise) -> tuple[str, ...]:
     if not promise.events:
         found.append("NOT PRIVATE: no noise was added (epsilon is infinite). There is no guarantee to state.")
     elif promise.status == "refuted":
-        found.append("REFUTED: what is stated below was claimed, and is known to be more than this noise gives.")
+        found.append("REFUTED: what is stated below was claimed, but is known to be more than this noise gives.")
     elif promise.status == "claimed":
         found.append("ONLY CLAIMED: a paper says what is stated below; it is neither proven nor refuted.")
     else:
         wrong = objection(promise)
         found += [f"NOT VERIFIED: {wrong}"] if wrong else []
     if promise.seeded:
-        found.append("NOT FOR RELEASE: the noise came from a seed, and whoever knows the seed can remove it.")
+        found.append("NOT FOR RELEASE: the noise came from a seed, and anyone who knows the seed can remove it.")
     return tuple(found)
 
 
@@ -135,7 +138,7 @@ def answers(promise: Promise, sound: bool) -> tuple[Answer, ...]:
 def unit(records: int, rows_per_person: int | None, protects: str) -> str:
     """Whom a promise of so many protects; 0: their number is not told."""
     if protects == RECORD:
-        return "One record, as it leaves its owner, and nobody else."
+        return "One record, as it leaves its owner, and no other."
     many = f" of {records:,}" if records else ""
     if rows_per_person is None:
         return f"One row of a table{many}. Somebody with several rows has less protection: that of a group."
@@ -146,8 +149,8 @@ def neighbours(adjacency: Adjacency, rows_per_person: int | None) -> str:
     """In what neighbouring tables differ."""
     whose = "one row" if rows_per_person is None else "all rows of one person"
     if adjacency == "replace-one":
-        counted = "of equally many rows" if rows_per_person is None else "about equally many people"
-        return f"Replace-one: two tables {counted} that differ in {whose}."
+        size = "of equally many rows" if rows_per_person is None else "about equally many people"
+        return f"Replace-one: two tables {size} that differ in {whose}."
     return f"Add-remove: two tables, of which one has {whose} more than the other."
 
 
@@ -175,9 +178,9 @@ def meaning(epsilon: float, delta: float) -> str:
     grown = math.exp(min(epsilon, 700.0))
     best = min(1.0, (grown + delta) / (grown + 1.0))
     return (
-        f"Between neighbours the probability of whatever is released changes by a factor of at most {factor(epsilon)}, "
-        f"but for a probability of {at_most(delta, 3)}. Who knows everything but which of two neighbours it was, and "
-        f"holds both for equally likely, then guesses right with probability at most {at_most(best, 4)}."
+        f"Between neighbours the probability of any result changes by a factor of at most {factor(epsilon)}, except "
+        f"with probability {at_most(delta, 3)}. Someone who knows everything except which of two neighbours was used, "
+        f"and considers both equally likely, then guesses right with probability at most {at_most(best, 4)}."
     )
 
 
@@ -211,20 +214,21 @@ def unprotected(promise: Promise) -> tuple[str, ...]:
     """What a promise takes for public, or does not hide."""
     if promise.protects == RECORD:
         return ("That the record was submitted, and the public numbers of the protocol.",)
-    counted = "rows" if promise.rows_per_person is None else "people"
-    hidden = "" if promise.rows_per_person is None else " How many rows each of them has is protected."
-    number = f"The number of {counted}, {promise.records:,}, under both kinds of neighbours.{hidden}"
+    units = "rows" if promise.rows_per_person is None else "people"
+    hidden = "" if promise.rows_per_person is None else " The number of rows of each person is protected."
+    number = f"The number of {units}, {promise.records:,}, under both kinds of neighbours.{hidden}"
     return (
         *((number,) if promise.records else ()),
         "Whatever is listed as assumed, declared or public below, such as bounds, and the set of labels.",
-        "What is true of people in general, also of those who are not in the table.",
+        "What is true of people in general, including people who are not in the table.",
     )
 
 
 def _composition(promise: Promise) -> tuple[str, ...]:
     steps = sum(declared(event).count for event in promise.events)
-    several = f"{len(promise.events)} recorded events, {steps:,} step{'' if steps == 1 else 's'} in all"
-    found = [f"{several}, are priced together at one delta."] if promise.events else []
+    several = f"{counted(len(promise.events), 'recorded event')}, {counted(steps, 'step')} in all"
+    priced = "is priced" if len(promise.events) == 1 else "are priced together"
+    found = [f"{several}, {priced} at one delta."] if promise.events else []
     found.append("This is one release. Everything that is released about the same people adds up with it.")
     if promise.collection:
         found.append(
@@ -239,7 +243,9 @@ def trust(promise: Promise) -> tuple[str, ...]:
     if promise.protects == RECORD:
         return ("The owner of the record, who draws the noise. The assumptions say with what.",)
     if any(isinstance(event, Shuffled) for event in promise.events):
-        return ("Contributors perturb their own records, and whoever shuffles them tells nobody their order.",)
+        return (
+            "Contributors perturb their own records, and the party that shuffles them reveals their order to nobody.",
+        )
     if THEOREMS[promise.theorem].page in ("input", "local"):
         return ("Contributors perturb their own records. The assumptions say who is trusted with what beyond that.",)
     return (

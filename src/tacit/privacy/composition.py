@@ -35,8 +35,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
-from scipy.optimize import brentq
 
 from tacit.privacy.privacy_loss import DominatingPair, Masses, discretise
 from tacit.privacy.tilting import CoarseLosses
@@ -135,6 +133,8 @@ class Composition:
     def _solve(self, tilted: Tilted, delta: float) -> float:
         """About the epsilon at which one theta's bound is ``delta``; the grid's losses are ``shift`` lower."""
 
+        from scipy.optimize import brentq  # slow to import, and most prices do without it
+
         def excess(inner: float) -> float:
             return math.log(max(tilted.delta(inner), 1e-320) / delta)
 
@@ -165,6 +165,8 @@ class Composition:
 
     def _transform(self, theta: float) -> Tilted:
         """Tilt, transform, multiply and transform back, with the errors of each."""
+        from scipy import fft  # slow to import, and most prices do without it
+
         spread = math.sqrt(self._coarse.moments(theta)[2])
         wide = max(14 * spread, min(_ENOUGH / theta, 40 * spread))
         level = min(max(10, math.ceil(math.log2(max(wide / self.step, 2.0)))), _LARGEST)

@@ -126,6 +126,44 @@ class Statement:
             registry=None if first or not entries else registry,
         )
 
+    @classmethod
+    def of_parts(
+        cls,
+        *,
+        epsilon: float,
+        delta: float,
+        adjacency: Adjacency,
+        rows_per_person: int | None,
+        entries: Sequence[tuple[str, Promise]],
+        composition: str,
+        title: str,
+    ) -> Statement:
+        """The statement of several releases in one file, as one; ``epsilon`` and ``delta`` are of all together."""
+        first = tuple(f"{label}: {words}" for label, one in entries for words in answering.first(one))
+        first += () if math.isfinite(epsilon) else ("NO TOTAL: there is no finite epsilon for all parts together.",)
+        said = totals.answers_of_parts(
+            epsilon, delta, adjacency, rows_per_person, entries, composition, sound=not first
+        )
+        numbers = {
+            "epsilon": _finite(epsilon), "delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person,
+            "releases": len(entries),
+        }  # fmt: skip
+        models = {_model(one) for _, one in entries}
+        registry = deployment(
+            said, epsilon=epsilon, delta=delta, records=entries[-1][1].records or None,
+            person=rows_per_person is not None, releases=len(entries),
+            model=models.pop() if len(models) == 1 else None,
+        )  # fmt: skip
+        return cls(
+            title=title,
+            summary=f"{len(entries):,} releases: {answering.pair(epsilon, delta)}, {adjacency} neighbours.",
+            first=first,
+            answers=said,
+            numbers=numbers,
+            guarantees=tuple((label, one.to_dict()) for label, one in entries),
+            registry=None if first else registry,
+        )
+
     def to_json(self) -> str:
         """The statement as JSON; ``registry`` has the field names of the registry of deployments."""
         data = {

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.checks import PrivacyError, at_most, check, refuse
+from tacit.arguments import checked
+from tacit.checks import PrivacyError, at_most, check, refuse, shown
 from tacit.privacy import accounting, events
 from tacit.privacy.desk import Statement
 from tacit.privacy.events import Event, is_amount, is_count, is_probability
@@ -37,7 +38,7 @@ class Guarantee:
     ``events`` is what was released; its price is recomputed from these numbers alone by :meth:`verify`. ``status`` is
     'proven', 'claimed' or 'refuted'. It covers one fit: fits on the same people add up (:func:`spent`). ``collection``
     names the protocol whose contributors' noise the model shares, where there is one. ``rows_per_person`` says that
-    neighbours differ in all rows of one person, who has at most so many; None: in one row, and ``records`` are rows.
+    neighbours differ in all rows of one person, who has at most this many; None: in one row, and ``records`` are rows.
     """
 
     epsilon: float
@@ -70,8 +71,8 @@ class Guarantee:
     @property
     def notes(self) -> tuple[str, ...]:
         """Cautions about the size of epsilon and delta: public facts, one sentence each."""
-        large = "epsilon is above 10: a bound as weak as this protects hardly anyone by itself"
-        loose = "delta is above 1/n: publishing a record or two as they are would meet it; take it well below 1/n"
+        large = "epsilon is above 10: such a weak bound by itself protects hardly anyone"
+        loose = "delta is above 1/n: publishing a record or two unchanged would satisfy it; choose delta well below 1/n"
         found = ((large, self.epsilon > 10), (loose, self.delta * self.records > 1))
         return tuple(sentence for sentence, here in found if here and self.events)
 
@@ -121,7 +122,8 @@ class Guarantee:
             refuse("The events of this guarantee are not what it rests on. The theorem that it cites is about rows.")
         if any(events.declared(event).rows not in (None, self.rows_per_person or 1) for event in self.events):
             refuse(
-                "The events of this guarantee are not what it rests on. An event has another number of rows a person."
+                "The events of this guarantee are not what it rests on. An event has a different number of rows per "
+                "person."
             )
 
     def _price(self) -> float:
@@ -186,7 +188,8 @@ class Guarantee:
         return cls.from_dict(parse(text))
 
     def statement(self) -> Statement:
-        """What to hand to whoever decides about a release: questions and answers, in words, as JSON and as a page."""
+        """A statement for the person who decides about a release: questions and answers, in words, as JSON and as a
+        page."""
         return Statement.of(self)
 
     @property
@@ -196,7 +199,8 @@ class Guarantee:
         if self.rows_per_person is None:
             return f"{self.records:,} record{'' if self.records == 1 else 's'}; n is public"
         rows = f"{self.rows_per_person:,} row{'' if self.rows_per_person == 1 else 's'}"
-        return f"{self.records:,} people with up to {rows} each, all of a person's at once; their number is public"
+        each = f"{self.records:,} people with up to {rows} each, all rows of a person together"
+        return f"{each}; the number of people is public"
 
     def __str__(self) -> str:
         if not self.events:
@@ -207,7 +211,7 @@ class Guarantee:
             also = f"epsilon = {at_most(self.epsilon_at(adjacency=other))} under {other}"
         except PrivacyError:
             also = f"{other} is not covered"
-        source = "a seeded generator (NOT for release: whoever knows the seed can remove the noise)"
+        source = "a seeded generator (NOT for release: anyone who knows the seed can remove the noise)"
         lines = [
             f"{'REFUTED, the claim was ' if self.status == 'refuted' else ''}({at_most(self.epsilon, 6)}, "
             f"{at_most(self.delta, 3)})-differential privacy, {self.adjacency} neighbours; {also}",
@@ -270,6 +274,7 @@ def checksum(content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@checked
 def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "replace-one") -> float:
     """The total epsilon, at this delta, of several fits on the same people.
 
@@ -279,6 +284,10 @@ def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "
     Edges: what rests on a paper's claim alone costs infinity. Two models of one protocol's collection are refused:
     they share the contributors' noise, and only the guarantee of one record holds for both together.
     """
+    check(
+        isinstance(guarantees, list | tuple) and all(isinstance(one, Guarantee) for one in guarantees),
+        f"Expected guarantees to be a list of guarantees (guarantee_ of fitted models), not {shown(guarantees)}.",
+    )
     check(guarantees, "Expected at least one guarantee.")
     collections = [
         guarantee.collection for guarantee in guarantees if guarantee.collection and guarantee.protects == MODEL

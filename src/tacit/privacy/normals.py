@@ -240,7 +240,7 @@ def whole(source: Source, count: int, ratio: float) -> Whole:
         rounded = np.rint(exact)
         part[:] = rounded
         np.abs(np.subtract(exact, rounded, out=exact), out=exact)
-        for index in {*np.flatnonzero(exact > margin).tolist(), *draws.finer}:
+        for index in sorted({*np.flatnonzero(exact > margin).tolist(), *draws.finer}):  # words in the draws' order
             part[index] = _nearest(source, draws.interval(index), Fraction(ratio))
     return out
 

@@ -18,7 +18,6 @@ import math
 
 import numpy as np
 from scipy.special import betainc, gammaln, xlog1py, xlogy
-from scipy.stats import binom
 
 from tacit.checks import check, check_count, check_positive
 from tacit.types import Array
@@ -61,6 +60,8 @@ def _clones(trials: int, chance: float) -> tuple[Array, Array]:
     its numbers wide: the price at c moves like ``exp(-k c)``, ``k c`` some log(1/delta), so delta rises by COARSE
     log(1/delta), relative.
     """
+    from scipy.stats import binom  # slow to import, and prices of other noise do without it
+
     clones = binom(trials, chance)
     low, high = int(clones.ppf(_MISSED / 4)), int(clones.isf(_MISSED / 4))
     counts = np.arange(low, high + 1, dtype=np.float64)

@@ -80,7 +80,7 @@ class Theorem:
             ),
             (adjacency in self.adjacencies, f"{lead} does not cover {adjacency} neighbours."),
             (protects in self.protects, f"{lead} is about {' or '.join(self.protects)} and nothing else."),
-            (protects != RECORD or records == 1, "It says to be of one record, and speaks of more."),
+            (protects != RECORD or records == 1, "It claims to be about one record, but speaks of more."),
             (
                 all(one.records <= records for one in said),
                 "An event speaks of more records than the guarantee does.",

@@ -1,6 +1,6 @@
-"""What a ledger answers to whoever decides about a release: the questions of one guarantee, for all of them together.
+"""What a ledger, or a file with several releases, answers to whoever decides: the questions of one guarantee, for all.
 
-Nothing is priced here. The total, and the sentence on how it was composed, are the ledger's.
+Nothing is priced here. The total, and the sentence on how it was composed, come from whoever asks.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def first_of(
         if one.adjacency != adjacency:
             found.append(f"{label}: NOT COVERED: its neighbours are not those of the ledger.")
         if rows_per_person is not None and one.rows_per_person is None:
-            found.append(f"{label}: NOT COVERED: it protects a row, and the ledger counts people.")
+            found.append(f"{label}: NOT COVERED: it protects a row, but the ledger protects people.")
     return tuple(found)
 
 
@@ -59,18 +59,55 @@ def answers_of(
     sound: bool,
 ) -> tuple[Answer, ...]:
     """Every question, answered for all releases of a ledger together, from its numbers and their guarantees."""
+    promise = f"All releases together, including those still to come: {pair(budget, delta)}."
+    used = f"Used of it so far: {pair(spent, delta)}. This shows how much is left; the promise is the whole budget."
+    own: Mapping[str, tuple[str, ...]] = {
+        "epsilon": (promise, meaning(budget, delta), used) if sound else (f"{UNRELIABLE} {promise}", used),
+        "composition": (composition, "Anything released without the ledger adds to this and is not counted here."),
+        "verification": (
+            "Each release: save its certificate and run: tacit verify FILE",
+            "The total: anyone who has the ledger's file can recompute it from the recorded events.",
+            SHOWS,
+        ),
+    }
+    return _answered(own, adjacency, rows_per_person, entries)
+
+
+def answers_of_parts(
+    epsilon: float,
+    delta: float,
+    adjacency: Adjacency,
+    rows_per_person: int | None,
+    entries: Entries,
+    composition: str,
+    sound: bool,
+) -> tuple[Answer, ...]:
+    """Every question, answered for all releases in one file together."""
+    promise = f"Everything in the file together: {pair(epsilon, delta)}."
+    own: Mapping[str, tuple[str, ...]] = {
+        "epsilon": (promise, meaning(epsilon, delta)) if sound else (f"{UNRELIABLE} {promise}",),
+        "composition": (
+            composition,
+            "Whatever else is released about the same people adds up with this and is not counted here.",
+        ),
+        "verification": ("Take the file itself and run: tacit verify FILE", SHOWS),
+    }
+    return _answered(own, adjacency, rows_per_person, entries)
+
+
+def _answered(
+    own: Mapping[str, tuple[str, ...]], adjacency: Adjacency, rows_per_person: int | None, entries: Entries
+) -> tuple[Answer, ...]:
+    """The questions that ledgers and files answer alike, from the guarantees; ``own``: the others, by topic."""
     each = [f"{label}: {pair(one.epsilon, one.delta)}, method {one.method!r}, {one.status}." for label, one in entries]
     seeded = [label for label, one in entries if one.seeded]
-    promise = f"All releases together, those that are yet to come included: {pair(budget, delta)}."
-    used = f"Used of it so far: {pair(spent, delta)}. That tells what is left; the promise is the whole budget."
     whom = "One row" if rows_per_person is None else f"One person, with up to {rows_per_person:,} rows, all at once"
     said: Mapping[str, tuple[str, ...]] = {
-        "epsilon": (promise, meaning(budget, delta), used) if sound else (f"{UNRELIABLE} {promise}", used),
+        **own,
         "unit": (f"{whom}, in every release.",),
         "neighbours": (neighbours(adjacency, rows_per_person),),
         "public": tuple(dict.fromkeys(words for _, one in entries for words in unprotected(one))) or _NOTHING,
         "mechanism": (*each,) or _NOTHING,
-        "composition": (composition, "What is released past the ledger adds up with this and is not counted here."),
         "preparation": (
             BEFORE,
             "Assumed by one release or another:",
@@ -90,10 +127,5 @@ def answers_of(
         else _NOTHING,
         "access": (ACCESS,),
         "collection": (COLLECTED,),
-        "verification": (
-            "Each release: save its certificate and run: tacit verify FILE",
-            "The total: whoever has the ledger's file can recompute it from the events that it holds.",
-            SHOWS,
-        ),
     }
     return tuple(Answer(topic, question, said[topic]) for topic, question in QUESTIONS.items())

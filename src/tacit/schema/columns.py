@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check
-from tacit.data.cells import Cells, Value, codes_of, columns_of, key_of, numbers, text_of, unreadable
+from tacit.checks import check, is_number, shown
+from tacit.data.cells import WHY_NO_NUMBER, Cells, Value, codes_of, columns_of, key_of, numbers, text_of, unreadable
 from tacit.types import Array
 
 FARTHEST, NARROWEST = 1e100, 1e-9
@@ -64,7 +64,7 @@ class Number:
     Centred, it is twice that minus 1, in [-1, 1].
 
     Edges: infinities are clipped to a bound. NaN, None, empty or unreadable text and the schema's markers are missing:
-    with ``missing=True`` they fill a slot of their own and the number is 0, otherwise the number is the midpoint.
+    with ``missing=True`` they fill their own slot and the number is 0, otherwise the number is the midpoint.
     """
 
     ENTRIES: ClassVar[tuple[str, ...]] = ("lower", "upper", "missing")
@@ -77,6 +77,7 @@ class Number:
     missing: bool = False
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         check_bounds(f"column {self.name!r}", self.lower, self.upper)
         check(isinstance(self.missing, bool), f"Expected missing of column {self.name!r} to be true or false.")
 
@@ -132,6 +133,7 @@ class Category:
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         _check_values(f"values of column {self.name!r}", self.values, 1)
 
     @property
@@ -151,7 +153,7 @@ class Category:
     @classmethod
     def from_dict(cls, name: str, entries: Mapping[str, Any]) -> Self:
         """The column that entries describe."""
-        check(len(entries) == 1, f"Column {name!r} is a category; remove every entry beside values.")
+        check(len(entries) == 1, f"Column {name!r} is a category; remove every entry other than values.")
         return cls(name, listed(f"values of column {name!r}", entries["values"]))
 
 
@@ -165,6 +167,7 @@ class Target:
     upper: float | None = None
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         bounded = self.lower is not None or self.upper is not None
         check(
             (self.classes is not None) != bounded,
@@ -188,8 +191,7 @@ class Target:
     def _numbers(self, cells: Cells, missing: Sequence[str]) -> Array:
         check(
             not unreadable(cells, missing).any(),
-            f"Target {self.name!r} has cells that are not numbers. Is there a decimal comma, or a unit in the cell? "
-            "Correct them, or remove those rows.",
+            f"Target {self.name!r} has cells that are not numbers. {WHY_NO_NUMBER} Correct them, or remove those rows.",
         )
         values = numbers(cells, missing)
         check(not np.isnan(values).any(), f"Target {self.name!r} has missing numbers; remove those rows first.")
@@ -239,12 +241,17 @@ def check_keys(what: str, entries: Any, known: set[str]) -> None:
     check(not unknown, f"Unknown entries {unknown} in {what}; expected some of {sorted(known)}.")
 
 
+def check_name(name: Any) -> None:
+    """Refuse a name of a column that is not text."""
+    check(isinstance(name, str), f"Expected the name of a column to be text, not {shown(name)}.")
+
+
 def check_bounds(what: str, lower: Any, upper: Any) -> None:
     """Refuse bounds between which numbers cannot be scaled."""
-    real = all(isinstance(bound, int | float | np.integer | np.floating) for bound in (lower, upper))
-    check(real, f"Expected lower and upper of {what} to be numbers.")
+    check(is_number(lower) and is_number(upper), f"Expected lower and upper of {what} to be numbers.")
     # NumPy's numbers as plain ones, which are compared without being cast to the narrower type
     least, most = (bound.item() if isinstance(bound, np.generic) else bound for bound in (lower, upper))
+    check(not least >= most, f"The lower bound of {what} must be below the upper; found lower={lower}, upper={upper}.")
     check(
         least < most and max(abs(least), abs(most)) <= FARTHEST,
         f"Expected lower={lower} < upper={upper} for {what}, neither beyond {FARTHEST:g} in size.",
@@ -258,9 +265,10 @@ def check_bounds(what: str, lower: Any, upper: Any) -> None:
 
 
 def _check_values(what: str, values: tuple[Value, ...], fewest: int) -> None:
+    check(isinstance(values, tuple | list), f"Expected {what} to be a list, not {shown(values)}.")
     texts = [text_of(value) for value in values]
     check(len(texts) >= fewest, f"Expected at least {fewest} entries in {what}.")
-    check(all(texts), f"Expected {what} to be text or numbers, none empty; missing cells have a slot of their own.")
+    check(all(texts), f"Expected {what} to be text or numbers, none empty; missing cells have their own slot.")
     check(
         len(set(map(key_of, texts))) == len(texts),
         f"Expected {what} to be distinct as stripped text, numerals and true and false as numbers.",

@@ -1,6 +1,6 @@
 """A number as a curve: its range in intervals, or in hat functions at knots, so that a linear model can bend.
 
-A linear model of these slots is an additive model (Hastie and Tibshirani 1986): the sum of one curve a column, a step
+A linear model of these slots is an additive model (Hastie and Tibshirani 1986): the sum of one curve per column, a step
 function over bins, a broken line over hats. Cut points and knots are declared, or follow from the public bounds.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.checks import check, check_real
 from tacit.data.cells import Cells, Value, numbers
-from tacit.schema.columns import check_bounds, check_keys, listed
+from tacit.schema.columns import check_bounds, check_keys, check_name, listed
 from tacit.schema.cuts import SPACINGS, cut_points
 from tacit.types import Array
 
@@ -28,7 +28,7 @@ class Curve(ABC):
     """What bins and hats share: inner points between public bounds, and a slot for missing cells where it is declared.
 
     Edges: infinities are clipped to a bound. Cells are missing as they are for a :class:`Number`: with ``missing=True``
-    they fill a slot of their own and no other, otherwise they stand where the midpoint of the bounds does.
+    they fill their own slot and no other, otherwise they stand where the midpoint of the bounds does.
     """
 
     ENTRIES: ClassVar[tuple[str, ...]]
@@ -88,7 +88,7 @@ class Curve(ABC):
         """The column that entries describe: by a list of inner points, or by the number of slots and a spacing."""
         check_keys(f"column {name!r}", entries, set(cls.ENTRIES))
         word = cls.ENTRIES[0]
-        check({"lower", "upper"} <= set(entries), f"Column {name!r} needs lower and upper beside {word}.")
+        check({"lower", "upper"} <= set(entries), f"Column {name!r} needs lower and upper in addition to {word}.")
         points = entries[word]
         if not isinstance(points, list | tuple):
             points = cls._counted(name, entries)
@@ -119,6 +119,7 @@ class Curve(ABC):
 
 def _checked(curve: Curve, fewest: int) -> tuple[float, ...]:
     """The inner points as plain floats, or a sentence about what is wrong with the column."""
+    check_name(curve.name)
     where = f"column {curve.name!r}"
     check_bounds(where, curve.lower, curve.upper)
     check(isinstance(curve.missing, bool), f"Expected missing of {where} to be true or false.")
@@ -138,7 +139,7 @@ def _checked(curve: Curve, fewest: int) -> tuple[float, ...]:
 class Bins(Curve):
     """A number's range cut into intervals, one slot each: 1 in the slot of its interval, 0 in the others.
 
-    An interval holds its left end and not its right one; the last holds the upper bound too.
+    An interval contains its left end and not its right one; the last contains the upper bound too.
     """
 
     ENTRIES: ClassVar[tuple[str, ...]] = ("bins", "lower", "upper", "missing", "spacing")
@@ -171,7 +172,8 @@ class Bins(Curve):
 
 @dataclass(frozen=True)
 class Hats(Curve):
-    """A number as hat functions at the bounds and the knots between them: a linear model of these is a broken line.
+    """A number as hat functions at the bounds and the knots between them: a linear model of these is a piecewise linear
+    curve.
 
     Between two neighbours a <= v <= b it has the weight 1 - t at a and t at b, t = (v - a) / (b - a), and 0 elsewhere;
     (1 - t)^2 + t^2 <= 1.

@@ -13,23 +13,32 @@ from tacit.types import Array
 
 
 class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A schema as the first step of a scikit-learn Pipeline; ``fit`` learns nothing."""
+    """A schema as the first step of a scikit-learn Pipeline; ``fit`` learns nothing from the table.
 
-    def __init__(self, schema: Schema, clip: float = 1.0) -> None:
+    ``schema``: a Schema, a dict of its entries, or the name of a file, which ``fit`` reads: what it said then holds.
+    """
+
+    def __init__(self, schema: Any, clip: float = 1.0) -> None:
         self.schema = schema
         self.clip = clip
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Return the encoder unchanged."""
+        """Read the schema, where it is not one yet; the table is not looked at."""
+        self.schema_ = Schema.of(self.schema)
         return self
+
+    def declared(self) -> Schema:
+        """The schema: as ``fit`` found it, or as it is given."""
+        found: Schema | None = vars(self).get("schema_")
+        return Schema.of(self.schema) if found is None else found
 
     def transform(self, X: Any) -> Array:
         """Encode the table with the schema."""
-        return self.schema.encode(X, self.clip)
+        return self.declared().encode(X, self.clip)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the encoded columns."""
-        return np.asarray(self.schema.features, dtype=object)
+        return np.asarray(self.declared().features, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

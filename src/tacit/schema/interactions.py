@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from tacit.checks import check
+from tacit.checks import check, shown
 from tacit.data.cells import Cells
 from tacit.schema.columns import Column
-from tacit.schema.encodings import columns_from_list
+from tacit.schema.encodings import column_from_dict, named_entries
 from tacit.types import Array
 
 MOST_SLOTS = 100_000
@@ -32,6 +32,8 @@ class Pair:
     second: Column
 
     def __post_init__(self) -> None:
+        for column in self.columns:
+            check(hasattr(type(column), "write"), f"Expected first and second to be columns, not {shown(column)}.")
         check(self.first.name != self.second.name, f"Expected a pair of two columns, not {self.first.name!r} twice.")
 
     @property
@@ -65,6 +67,6 @@ class Pair:
     @classmethod
     def from_list(cls, entries: Any) -> Self:
         """The pair that two columns as [name, entries] describe."""
-        found = columns_from_list("a pair of the schema", entries)
+        found = [column_from_dict(name, column) for name, column in named_entries("a pair of the schema", entries)]
         check(len(found) == 2, "Expected a pair of the schema to have two columns.")
         return cls(*found)

@@ -6,44 +6,64 @@ and on the schema alone, so a changed record changes its own row, and never the 
 
 from __future__ import annotations
 
-import json
 import math
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check, check_positive
+from tacit.checks import check, check_choice, check_positive, shown
 from tacit.data.cells import Cells, columns_of, key_of
-from tacit.data.curator import FEW, note
+from tacit.data.curator import FEW
 from tacit.data.rows import row_scales
+from tacit.data.spelling import meant
 from tacit.schema.columns import Category, Column, Number, Target, check_keys, listed
-from tacit.schema.encodings import column_from_dict, columns_from_list
+from tacit.schema.encodings import column_from_dict, column_of, named_entries, target_of
 from tacit.schema.interactions import MOST_SLOTS, Pair
-from tacit.schema.legible import Legible
+from tacit.schema.legible import Legible, note_textual, note_unlisted
+from tacit.schema.paid import check_found, read_found
+from tacit.schema.skeleton import CATEGORY, NUMBER, left_open, skeleton
+from tacit.schema.toml_text import read_entries, write_entries
+from tacit.settings import described
 from tacit.types import Array
 
 _BLOCK = 2**20
 """Encoded numbers that are made at a time: 8 MB, which most processors keep at hand."""
 LAYOUTS = ("auto", "rows", "box")
 CURVES = ("bins", "knots")
+_NO_SCHEMA = (
+    "Expected a schema: a tacit.Schema, a dict of its entries, or the name of a .toml or .json file. "
+    "tacit.Schema.skeleton, and `tacit schema` on the command line, write one to fill in."
+)
 
 
+@described
 @dataclass(frozen=True)
 class Schema:
     """Public bounds and categories that turn a mixed table into rows of bounded norm.
 
-    ``layout`` 'rows': numbers in [0, 1], categories one-hot, then x_i <- x_i min(1, clip / ||x_i||): most signal for a
-    classifier. 'box': numbers centred in [-1, 1], categories one-hot, all times the public constant clip / radius: a
-    linear map, so that linear relations stay linear. 'auto' is 'box' for a target with bounds, else 'rows'. ``missing``
-    lists the markers that stand for a missing cell beside NaN, None and empty text; a numeric marker holds for every
-    number. ``pairs`` are encoded after the columns, and need not be of these.
-
     Edges: a table without rows gives a matrix without rows; columns that the schema does not name are ignored.
+
+    Parameters
+    ----------
+    columns : tuple of columns
+        What each column of the table contains: :class:`Number`, :class:`Category`, :class:`Bins` or :class:`Hats`.
+    target : Target or None
+        The column to predict, with its classes or bounds.
+    missing : tuple of str
+        Markers that stand for a missing cell, beside NaN, None and empty text; a numeric marker holds for every number.
+    layout : {'auto', 'rows', 'box'}
+        'rows': numbers in [0, 1], categories one-hot, then x_i <- x_i min(1, clip / ||x_i||): most signal for a
+        classifier. 'box': numbers centred in [-1, 1], categories one-hot, all times the public constant clip / radius:
+        a linear map, so that linear relations stay linear. 'auto' is 'box' for a target with bounds, else 'rows'.
+    pairs : tuple of Pairs
+        Products of two columns, encoded after ``columns``, which need not list the two.
+    found : dict or None
+        Of a schema that was found in records: what the finding cost, as plain entries (the ``guarantee`` and the
+        columns that it ``left_out``). Models that are trained with the schema state the price of both.
     """
 
     columns: tuple[Column, ...]
@@ -51,13 +71,22 @@ class Schema:
     missing: tuple[str, ...] = ()
     layout: str = "auto"
     pairs: tuple[Pair, ...] = ()
+    found: Mapping[str, Any] | None = field(default=None, hash=False, repr=False)
 
     def __post_init__(self) -> None:
-        check(self.layout in LAYOUTS, f"Expected layout={self.layout!r} to be one of {', '.join(LAYOUTS)}.")
+        check_choice("layout", self.layout, LAYOUTS)
+        for column in listed("columns", self.columns):
+            check(hasattr(type(column), "write"), f"Expected columns such as Number and Category, not {shown(column)}.")
+        for pair in listed("pairs", self.pairs):
+            check(isinstance(pair, Pair), f"Expected pairs to be a list of Pair(first, second), not of {shown(pair)}.")
+        known = self.target is None or isinstance(self.target, Target)
+        check(known, f"Expected target to be a Target or None, not {shown(self.target)}.")
+        listed("missing", self.missing)
         names = [column.name for column in self.columns] + ([self.target.name] if self.target else [])
         check(self.columns, "Expected a schema with at least one column.")
         check(len(set(names)) == len(names), "Expected each column of the schema, the target included, only once.")
         self._check_pairs()
+        check_found(self.found)
         markers = {key_of(marker) for marker in self.missing}
         for column in self.encodings:
             both = markers.intersection(map(key_of, column.values))
@@ -76,29 +105,65 @@ class Schema:
         """A schema from plain entries: ``columns`` (name -> what describes it), ``target``, ``missing``, ``pairs``.
 
         ``columns`` may also be a list of [name, entries], which keeps its order wherever it is written; a pair is a
-        list of two such.
+        list of two such. A name with dots may be quoted, as in ``[columns."capital.gain"]``, or not.
+
+        Edges: a skeleton that was not filled in raises, and the sentence names what it leaves open.
         """
-        check_keys("the schema", entries, {"columns", "target", "missing", "layout", "pairs"})
-        target = entries.get("target")
+        check_keys("the schema", entries, {"columns", "target", "missing", "layout", "pairs", "found"})
+        target, columns = entries.get("target"), named_entries("columns of the schema", entries.get("columns", {}))
+        unfilled = left_open(columns, target)
+        check(
+            not unfilled,
+            f"The schema leaves open what is known about {', '.join(unfilled)}. Give lower and upper for numbers, "
+            "values for categories, classes for a target with labels; or remove the column, which leaves it out.",
+        )
         return cls(
-            columns=columns_from_list("columns of the schema", entries.get("columns", {})),
+            columns=tuple(column_from_dict(name, column) for name, column in columns),
             target=None if target is None else Target.from_dict(target),
             missing=tuple(str(marker) for marker in listed("missing", entries.get("missing", ()))),
             layout=str(entries.get("layout", "auto")),
             pairs=tuple(Pair.from_list(pair) for pair in listed("pairs of the schema", entries.get("pairs", ()))),
+            found=read_found(entries.get("found")),
         )
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def of(cls, given: Any) -> Schema:
+        """A schema as it is, from plain entries, or from a file."""
+        if isinstance(given, Schema):
+            return given
+        if isinstance(given, Mapping):
+            return cls.from_dict(given)
+        check(isinstance(given, str | PathLike), _NO_SCHEMA)
+        return cls.load(given)
+
+    @staticmethod
+    def skeleton(
+        columns: Any, *, numbers: Sequence[str] = (), categories: Sequence[str] = (), target: str | Target | None = None
+    ) -> str:
+        """The text of a TOML file to fill in, from the names of columns: a list, or a table whose cells stay unread.
+
+        ``numbers`` and ``categories`` say what kind these columns are; the others get both forms to choose from.
+        """
+        names = getattr(columns, "column_names", getattr(columns, "columns", columns))
+        check(
+            isinstance(names, Iterable) and not isinstance(names, str | bytes),
+            "Expected the names of columns, or a table. For a file: `tacit schema FILE` on the command line.",
+        )
+        both = sorted({*numbers} & {*categories})
+        check(not both, f"Expected {both} either among the numbers or among the categories.")
+        return skeleton(names, dict.fromkeys(numbers, NUMBER) | dict.fromkeys(categories, CATEGORY), target)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
         """A schema from a ``.toml`` or ``.json`` file."""
-        readers = {".toml": tomllib.loads, ".json": json.loads}
-        suffix = Path(path).suffix.lower()
-        check(suffix in readers, f"Expected the schema {str(path)!r} to end in .toml or .json.")
-        try:
-            entries = readers[suffix](Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"The schema {str(path)!r} is not valid {suffix[1:].upper()}: {error}") from error
-        return cls.from_dict(entries)
+        return cls.from_dict(read_entries(path))
+
+    def save(self, path: str | PathLike[str], remarks: Sequence[str] = ()) -> None:
+        """Write a ``.toml`` or ``.json`` file; :meth:`load` gives the same schema back. TOML has room for remarks.
+
+        What it cost to find the schema in records, if that is where it is from, is written too.
+        """
+        write_entries(path, self.to_dict(), remarks)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain entries that JSON can hold; ``from_dict`` gives the same schema back.
@@ -112,12 +177,13 @@ class Schema:
             **({} if self.target is None else {"target": self.target.to_dict()}),
             "columns": [[column.name, column.to_dict()] for column in self.columns],
             **({"pairs": [pair.to_list() for pair in self.pairs]} if self.pairs else {}),
+            **({} if self.found is None else {"found": dict(self.found)}),
         }
 
     def additive(
         self, counts: Mapping[str, int] | int, kind: Literal["bins", "knots"] = "bins", spacing: str = "auto"
     ) -> Self:
-        """The same schema with bins or hats, at most so many slots each, in place of its numbers.
+        """The same schema with bins or hat functions, at most this many slots each, in place of its numbers.
 
         Edges: numbers that a mapping does not name stay as they are, and so does every other column.
         """
@@ -134,6 +200,33 @@ class Schema:
             if column.name in wanted
         }
         return replace(self, columns=tuple(curves.get(column.name, column) for column in self.columns))
+
+    def with_target(self, target: str | Target, *, keep: bool = False) -> Self:
+        """The same schema to predict another column: one of its own, whose bounds or values it then takes, or any.
+
+        The column, and pairs that hold it, no longer predict. The earlier target is left out: it is often an outcome
+        too, and not known when the model is used. ``keep`` makes an ordinary column of it.
+        """
+        if isinstance(target, str):
+            if self.target is not None and target == self.target.name:
+                return self
+            target = self._as_target(target)
+        name = target.name
+        pairs = tuple(pair for pair in self.pairs if name not in (pair.first.name, pair.second.name))
+        columns = tuple(column for column in self.columns if column.name != name)
+        if keep and self.target is not None and self.target.name != name:
+            columns = (*columns, column_of(self.target))
+        return replace(self, columns=columns, target=target, pairs=pairs)
+
+    def _as_target(self, name: str) -> Target:
+        """One of the columns as what is to be predicted."""
+        names = [column.name for column in self.columns]
+        check(
+            name in names,
+            f"The schema says nothing about {name!r}. Declare it as the target, with classes, or with lower and upper."
+            f"{meant([name], names)}",
+        )
+        return target_of(self.columns[names.index(name)])
 
     @property
     def encodings(self) -> tuple[Column, ...]:
@@ -178,20 +271,20 @@ class Schema:
             block = rows[start : start + step]
             self._write({name: column[start : start + step] for name, column in cells.items()}, block)
             block *= scale if self.boxed else row_scales(block, clip)[:, None]
-        self._note_unmatched(rows)
+        if len(rows) >= FEW:
+            note_unlisted(self.unlisted(rows))
+            note_textual(self.legible().textual_in(cells))
         return rows
 
-    def _note_unmatched(self, rows: Array) -> None:
-        """Tell the curator of categories of which no row has a declared value. NOT PRIVATE, and not a part of rows."""
-        last = 0
+    def unlisted(self, rows: Array) -> list[str]:
+        """Of encoded rows, the categories of which none has a declared value. NOT PRIVATE."""
+        last, found = 0, []
         for column in self.columns:
             last += len(column.features)
             other = rows[:, last - 1]
-            if isinstance(column, Category) and len(rows) >= FEW and other[0] and other.all():
-                note(
-                    f"no row has a declared value in column {column.name!r}: all are <other>. Are the values of the "
-                    "schema spelt as in the table?"
-                )
+            if isinstance(column, Category) and len(rows) and other[0] and other.all():
+                found.append(column.name)
+        return found
 
     def _write(self, cells: Mapping[str, Cells], rows: Array) -> None:
         first = 0
@@ -206,16 +299,15 @@ class Schema:
             first = last
 
     def check_readable(self, table: Any, *, every: bool = False) -> tuple[str, ...]:
-        """The numeric columns with cells that are not numbers though they say something; :meth:`encode` counts them as
-        missing.
+        """The numeric columns with cells that are neither numbers nor missing; :meth:`encode` counts them as missing.
 
         A column without a single readable number raises, and with ``every`` one such cell does. NOT PRIVATE: the answer
-        tells about the records.
+        reveals something about the records.
         """
         return self.legible().seen([table]).judged(every=every)
 
     def legible(self) -> Legible:
-        """For :meth:`check_readable` of a table in parts. NOT PRIVATE: what it has seen tells about the records."""
+        """:meth:`check_readable` for a table in parts. NOT PRIVATE: it depends on the records."""
         numeric = dict.fromkeys(column.name for column in self.encodings if column.numeric)
         return Legible(tuple(numeric), self.missing)
 

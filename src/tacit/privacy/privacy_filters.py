@@ -1,17 +1,17 @@
-r"""A filter: how much of (epsilon, delta) a list of releases has used up, when each was chosen in view of the others.
+r"""Filters: how much of (epsilon, delta) a list of releases has used, when each may depend on the results before it.
 
 A ledger cannot price its list as if it had been fixed in advance: who asks next has seen what came out, so the next
-noise is random, and joint composition is not proven for that. What is proven are *filters*, one a road:
+noise is random, and joint composition is not proven for that. What is proven are *filters*:
 
-| road | an entry costs | the road holds while the sum is at most |
+| filter | an entry costs | the filter holds while the sum is at most |
 | --- | --- | --- |
-| Gaussian | mu^2, where it is mu-GDP | mu_B^2 with delta_Gauss(epsilon; mu_B) = the road's share of delta |
+| Gaussian | mu^2, where it is mu-GDP | mu_B^2 with delta_Gauss(epsilon; mu_B) = the filter's share of delta |
 | Renyi, one for each of a few orders a | D_a | epsilon + log(a share)/(a-1) - log(1 - 1/a) |
-| basic | epsilon at its own part of the road's share | epsilon |
+| basic | epsilon at its own part of the filter's share | epsilon |
 
-A list is certified while one road holds for all of it. Shares of delta add up to delta, because which road holds at the
-end may depend on what came out. A release that is alone in its list needs no road: it costs what it costs. Proofs: the
-docs' page "The ledger". All sums are rounded up, all limits down.
+A list is certified while one filter holds for all of it. Shares of delta add up to delta, because which filter holds
+at the end may depend on what came out. A release that is alone in its list needs no filter: it costs what it costs.
+Proofs: the docs' page "The ledger". All sums are rounded up, all limits down.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tacit.rounding import U, up
 from tacit.types import Adjacency
 
 GAUSSIAN, RENYI, BASIC = 0.5, 0.35, 0.15
-"""Shares of delta: of the Gaussian road, of all orders together, and of the basic road."""
+"""Shares of delta: of the Gaussian filter, of all orders together, and of the basic filter."""
 FACTORS = (0.7, 1.0, 1.4, 2.0, 4.0)
 """Orders, in units of the one that admits most Gaussian releases."""
 SPARE = 0.01
@@ -42,7 +42,7 @@ SPARE = 0.01
 
 @dataclass(frozen=True)
 class Price:
-    """What entries cost on each road; infinite where a road cannot carry them."""
+    """What entries cost on each filter; infinite where a filter cannot carry them."""
 
     gaussian: float = 0.0
     renyi: tuple[float, ...] = ()
@@ -50,7 +50,7 @@ class Price:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """All roads' in one order."""
+        """All filters' in one order."""
         return (self.gaussian, self.basic, *self.renyi)
 
     def plus(self, other: Price) -> Price:
@@ -95,10 +95,10 @@ def part(place: int) -> float:
 
 
 @dataclass(frozen=True)
-class Roads:
-    """The filter of one budget; ``orders`` are fixed with it (:func:`orders_for`), before anything is released.
+class Filters:
+    """The filters of one budget; ``orders`` are fixed with it (:func:`orders_for`), before anything is released.
 
-    Edges: with delta = 0 only the basic road is left, and only pure epsilons pass it.
+    Edges: with delta = 0 only the basic filter is left, and only pure epsilons pass it.
     """
 
     epsilon: float
@@ -108,7 +108,7 @@ class Roads:
 
     @functools.cached_property
     def most(self) -> Price:
-        """What each road can carry; below zero where it carries nothing."""
+        """What each filter can carry; below zero where it carries nothing."""
         if self.delta == 0:
             return Price(-1.0, tuple(-1.0 for _ in self.orders), self.epsilon)
         mu = accounting.gaussian_mu(self.epsilon, GAUSSIAN * self.delta)
@@ -130,21 +130,21 @@ class Roads:
         return self.delta > 0 and accounting.delta(events, self.epsilon, self.adjacency) <= self.delta
 
     def shares(self, prices: Sequence[Price]) -> tuple[str, list[float]]:
-        """The road that these together use the least, in words, and each one's part of what it carries."""
+        """The filter that these together use the least, in words, and each one's part of what it carries."""
         names = ("Gaussian", "basic", *(f"Renyi, order {order:.3g}" for order in self.orders))
         parts = [
             [used / most if most > 0 else math.inf for used, most in zip(price.values, self.most.values, strict=True)]
             for price in prices
         ]
-        best = min(range(len(names)), key=lambda road: sum(one[road] for one in parts))
+        best = min(range(len(names)), key=lambda place: sum(one[place] for one in parts))
         return names[best], [one[best] for one in parts]
 
     def certify(self, total: Price) -> bool:
-        """Whether a road carries all of it."""
+        """Whether a filter carries all of it."""
         return any(used <= most for used, most in zip(total.values, self.most.values, strict=True))
 
     def spent(self, total: Price) -> float:
-        """The epsilon of the smallest budget, with this delta and these roads, that would carry the total."""
+        """The epsilon of the smallest budget, with this delta and these filters, that would carry the total."""
         found = [total.basic]
         if self.delta > 0:
             found += [_gaussian_epsilon(math.sqrt(total.gaussian), GAUSSIAN * self.delta)]
@@ -196,19 +196,19 @@ def _gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def _price(roads: Roads, events: tuple[Event, ...], place: int) -> Price:
-    """Every road's price, at most once for each block."""
-    adjacency, share = roads.adjacency, part(place)
-    basic = _epsilon(events, BASIC * roads.delta * share, adjacency)
+def _price(filters: Filters, events: tuple[Event, ...], place: int) -> Price:
+    """Every filter's price, at most once for each block."""
+    adjacency, share = filters.adjacency, part(place)
+    basic = _epsilon(events, BASIC * filters.delta * share, adjacency)
     square = sum(_square(event, adjacency) for event in events)
-    if roads.delta == 0:
-        renyi: tuple[float, ...] = tuple(math.inf for _ in roads.orders)
+    if filters.delta == 0:
+        renyi: tuple[float, ...] = tuple(math.inf for _ in filters.orders)
     elif all(isinstance(event, Gaussian) for event in events):
-        renyi = tuple(up(order * square / 2) for order in roads.orders)
+        renyi = tuple(up(order * square / 2) for order in filters.orders)
     else:
-        spare = SPARE * RENYI * roads.delta / len(roads.orders) * share
+        spare = SPARE * RENYI * filters.delta / len(filters.orders) * share
         end = _epsilon(events, spare, adjacency)
-        renyi = renyi_prices(_points(events, adjacency, _rung(end)), roads.orders, spare)
+        renyi = renyi_prices(_points(events, adjacency, _rung(end)), filters.orders, spare)
     return Price(up(square), renyi, basic)
 
 

@@ -1,0 +1,126 @@
+"""How the cells of a table fit a schema: what falls outside the bounds, is not listed, or says nothing.
+
+NOT PRIVATE: all of it is counted without noise, and values are quoted. It is for whoever holds the records, and belongs
+in no report, file or message to others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.data.cells import Cells, codes_of, columns_of, numbers, text_of, unreadable
+from tacit.data.spelling import near
+from tacit.schema.columns import Column
+from tacit.schema.encodings import column_of
+from tacit.schema.schema import Schema
+
+HEADER = ("column", "cells", "missing", "not numbers", "below", "above", "not listed")
+MOST_TEXTS = 1000
+"""Different texts of a column that are counted; a column with more of them is no category."""
+_QUOTED = 3
+
+
+@dataclass
+class Seen:
+    """What was counted in one column so far."""
+
+    column: Column
+    cells: int = 0
+    missing: int = 0
+    wrong: int = 0
+    below: int = 0
+    above: int = 0
+    unlisted: int = 0
+    texts: Counter[str] = field(default_factory=Counter)
+    kinds: set[Any] = field(default_factory=set)
+    """Two at most of the different values that cells have once they are moved to the bounds or to <other>."""
+
+    def see(self, cells: Cells, markers: tuple[str, ...]) -> None:
+        """Count more cells."""
+        self.cells += len(cells)
+        (self._see_numbers if self.column.numeric else self._see_values)(cells, markers)
+
+    def _see_numbers(self, cells: Cells, markers: tuple[str, ...]) -> None:
+        entries = self.column.to_dict()
+        values, wrong = numbers(cells, markers), unreadable(cells, markers)
+        absent = np.isnan(values)
+        self.wrong += int(wrong.sum())
+        self.missing += int((absent & ~wrong).sum())
+        self.below += int((values < entries["lower"]).sum())
+        self.above += int((values > entries["upper"]).sum())
+        self._count(text_of(cell) for cell in cells[wrong].tolist())
+        ends = np.clip(values[~absent], entries["lower"], entries["upper"])
+        self._note({None} if absent.any() else set())
+        self._note({ends.min(), ends.max()} if len(ends) else set())
+
+    def _see_values(self, cells: Cells, markers: tuple[str, ...]) -> None:
+        known = {text_of(marker) for marker in markers} | {""}
+        codes = codes_of(self.column.name, cells, self.column.values)
+        others = [text_of(cell) for cell in cells[codes == len(self.column.values)].tolist()]
+        unlisted = [text for text in others if text not in known]
+        self.missing += len(others) - len(unlisted)
+        self.unlisted += len(unlisted)
+        self._count(unlisted)
+        self._note(set(np.unique(codes).tolist()))
+
+    def _count(self, texts: Any) -> None:
+        for text in texts:
+            if text in self.texts or len(self.texts) < MOST_TEXTS:
+                self.texts[text] += 1
+
+    def _note(self, kinds: set[Any]) -> None:
+        self.kinds |= set(sorted(kinds, key=repr)[: 2 - len(self.kinds)]) if len(self.kinds) < 2 else set()
+
+    def row(self) -> list[str]:
+        """Its line of the table; what does not apply to its kind is left blank."""
+        bounds = [self.wrong, self.below, self.above] if self.column.numeric else ["", "", ""]
+        rest = "" if self.column.numeric else self.unlisted
+        counts = [self.cells, self.missing, *bounds, rest]
+        return [self.column.name, *(f"{count:,}" if isinstance(count, int) else count for count in counts)]
+
+    def remarks(self) -> list[str]:
+        """What to look at, in sentences that quote cells."""
+        name, found = repr(self.column.name), []
+        if self.wrong + self.unlisted:
+            quoted = [f"{text!r} in {count:,}{self._meant(text)}" for text, count in self.texts.most_common(_QUOTED)]
+            more = ", ..." if len(self.texts) > _QUOTED else ""
+            what = "not numbers" if self.column.numeric else "not among its values"
+            found.append(f"{name} has cells that are {what}: {', '.join(quoted)}{more}.")
+        if self.cells and self.missing + self.wrong + self.unlisted == self.cells:
+            found.append(f"{name} has no cell that the schema describes: to the model it says nothing.")
+        elif self.cells > 1 and len(self.kinds) < 2:
+            found.append(f"{name} is the same in every row, once encoded: to the model it says nothing.")
+        return found
+
+    def _meant(self, text: str) -> str:
+        other = None if self.column.numeric else near(text, map(text_of, self.column.values))
+        return "" if other is None else f" (did you mean {other!r}?)"
+
+
+@dataclass
+class Inspection:
+    """Every column of a schema, the target among them, as far as a table was seen."""
+
+    schema: Schema
+    seen: tuple[Seen, ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Inspection:
+        """Nothing seen yet."""
+        target = [] if schema.target is None else [column_of(schema.target)]
+        alone = {column.name: column for column in reversed((*target, *schema.encodings))}
+        return cls(schema, tuple(Seen(alone[name]) for name in (*(c.name for c in target), *schema.names)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are looked at."""
+        return tuple(one.column.name for one in self.seen)
+
+    def see(self, table: Any) -> None:
+        """Look at a table, or at a part of it."""
+        for one, cells in zip(self.seen, columns_of(table, self.names), strict=True):
+            one.see(cells, self.schema.missing)

@@ -1,0 +1,219 @@
+"""What was paid for before a model is a part of its price, wherever the model goes and whatever is fitted later."""
+
+import copy
+import json
+import pickle
+import re
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import tacit
+from tacit import AdditiveClassifier, LogisticRegression, PrivacyError, PrivateScaler, PrivateSearch, Schema
+from tacit.cli.main import main
+from tacit.files import stated
+from tacit.schema import SchemaEncoder
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(400, 2))
+Y = (X[:, 0] > 0).astype(int)
+BEHIND = "not the one that the model was trained behind"
+
+
+def scaler(epsilon=2.0):
+    return PrivateScaler(epsilon, bounds=(-4, 4), delta=1e-5)
+
+
+def logistic(epsilon=0.5, **settings):
+    return LogisticRegression(epsilon, classes=[0, 1], delta=1e-5, **settings)
+
+
+@pytest.fixture
+def pipeline():
+    return make_pipeline(scaler(), logistic()).fit(X, Y)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.json"
+
+
+def price(path):
+    (whole,) = stated(path)
+    assert whole.verify() == whole.epsilon
+    return whole.epsilon
+
+
+@pytest.fixture
+def whole(pipeline, tmp_path):
+    """What the pipeline costs as it was fitted."""
+    tacit.save(pipeline, tmp_path / "whole.json")
+    found = price(tmp_path / "whole.json")
+    assert found > 2.0
+    return found
+
+
+def test_a_model_alone_costs_what_it_was_trained_behind(pipeline, whole, path):
+    for model in (pipeline[-1], pickle.loads(pickle.dumps(pipeline[-1])), copy.deepcopy(pipeline)[-1]):
+        tacit.save(model, path)
+        assert price(path) == whole
+    tacit.save(tacit.load(path).model, path)  # read and written again
+    assert price(path) == whole
+    tacit.save(clone(pipeline[-1]).fit(X, Y), path)  # a new fit, without the scaler
+    assert stated(path)[0].epsilon == 0.5
+    tacit.save(pipeline[-1].fit(X, Y), path)
+    assert stated(path)[0].epsilon == 0.5
+
+
+def test_a_step_that_is_taken_out_stays_in_the_price(pipeline, whole, path):
+    pipeline.set_params(privatescaler="passthrough")
+    tacit.save(pipeline, path)
+    assert price(path) == whole
+
+
+def test_the_model_of_a_pipelines_file_states_the_whole_by_itself(whole, path, tmp_path, capsys):
+    inner = json.loads((tmp_path / "whole.json").read_text())["model"]
+    path.write_text(json.dumps(inner))
+    assert price(path) == whole
+    assert main(["verify", str(path)]) == 0
+    assert "depends on 2 releases" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 2.0])
+def test_a_scaler_that_was_fitted_again_is_refused(pipeline, epsilon, path):
+    """Also with the same settings, whose guarantee is the same: it is another release."""
+    path.write_text("old")
+    pipeline[0].set_params(epsilon=epsilon).fit(X)
+    with pytest.raises(PrivacyError, match=BEHIND):
+        tacit.save(pipeline, path)
+    assert path.read_text() == "old"
+
+
+def test_a_scaler_in_two_pipelines_serves_one(path):
+    shared = scaler()
+    first = make_pipeline(shared, logistic()).fit(X, Y)
+    shared.set_params(epsilon=0.1)
+    second = make_pipeline(shared, logistic()).fit(X, Y)
+    with pytest.raises(PrivacyError, match=BEHIND):
+        tacit.save(first, path)
+    tacit.save(second, path)
+    tacit.save(first[-1], path)
+    assert price(path) > 2.0
+
+
+def test_parts_that_were_fitted_apart_are_refused(pipeline, path):
+    other = scaler().fit(X)
+    apart = logistic().fit(other.transform(X), Y)
+    for parts in ((other, apart), (other, pipeline[-1]), (pipeline[0], apart)):
+        with pytest.raises(PrivacyError, match=BEHIND):
+            tacit.save(make_pipeline(*parts), path)
+    assert not path.exists()
+
+
+def test_pipelines_and_searches_around_a_model_are_seen(path):
+    nested = make_pipeline(scaler(), make_pipeline("passthrough", logistic())).fit(X, Y)
+    tacit.save(nested[-1][-1], path)
+    assert price(path) > 2.0
+    search = PrivateSearch(logistic(), {"clip": [0.9]}, 0.5, delta=1e-5, trials=1.5)
+    tacit.save(make_pipeline(scaler(), search).fit(X, Y)[-1], path)
+    assert stated(path)[0].guarantees[0].method == "scaler"
+
+
+def test_files_of_earlier_versions_have_the_price_of_their_steps(whole, path, tmp_path):
+    from tacit.files.sealing import sealed
+
+    data = json.loads((tmp_path / "whole.json").read_text())
+    inner = {key: value for key, value in data["model"].items() if key not in ("earlier", "checksum")}
+    content = {key: value for key, value in data.items() if key != "checksum"}
+    path.write_text(json.dumps(sealed({**content, "model": sealed({**inner, "version": 5})})))
+    assert price(path) == whole
+    tacit.save(tacit.load(path).model, path)
+    assert price(path) == whole
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [None, {}, [1], [{}], [{"label": "a\nb", "guarantee": {}, "digest": ""}], [{"label": "a", "digest": "0" * 64}]],
+)
+def test_earlier_releases_that_are_none_are_refused(whole, entry, path, tmp_path):
+    from tacit.files.sealing import sealed
+
+    inner = json.loads((tmp_path / "whole.json").read_text())["model"]
+    path.write_text(json.dumps(sealed({k: v for k, v in {**inner, "earlier": entry}.items() if k != "checksum"})))
+    with pytest.raises(PrivacyError, match="malformed"):
+        tacit.load(path)
+
+
+@pytest.mark.parametrize("change", [{"epsilon": 3.0}, {"clip": -1}, {"method": "objective"}, {"fit_intercept": "no"}])
+def test_what_could_not_be_read_back_replaces_nothing(change, path):
+    model = logistic(method="output").fit(X, Y)
+    tacit.save(model, path)
+    before = path.read_bytes()
+    model.set_params(**change)
+    with pytest.raises(ValueError, match=r"Nothing was written.*set them back"):
+        tacit.save(model, path)
+    assert path.read_bytes() == before
+
+
+TABLE = pandas.DataFrame({"age": RNG.integers(18, 90, 3000), "work": RNG.choice(["a", "b"], 3000)})
+TABLE["ill"] = np.where(TABLE.age > 50, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return tacit.private_schema(TABLE, epsilon=2.0, target="ill", delta=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["toml", "json"])
+def test_a_found_schema_carries_its_price_in_its_file(found, kind, tmp_path, path):
+    place = tmp_path / f"found.{kind}"
+    found.save(place)
+    place.write_text(re.sub(r'(upper"?.*?)[0-9.]+', r"\g<1>123.0", place.read_text(), count=1))
+    loaded = Schema.load(place)
+    assert loaded.columns[0].upper == 123.0  # an edited bound changes no price
+    assert loaded.found == found.found
+    assert loaded.with_target("work").found == Schema.from_dict(loaded.to_dict()).found == found.found
+    AdditiveClassifier(0.5, schema=str(place), slots=3, delta=1e-5).fit(TABLE).save(path)
+    assert price(path) == 2.5
+    model = LogisticRegression(0.5, classes=["no", "yes"], delta=1e-5)
+    encoded = make_pipeline(SchemaEncoder(str(place)), model).fit(TABLE, TABLE.ill)
+    for saved, given in ((encoded, None), (encoded[-1], None), (encoded[-1], loaded)):
+        tacit.save(saved, path, given)
+        assert price(path) == 2.5
+    scanned = LogisticRegression(0.5, classes=["no", "yes"], delta=1e-5).fit(tacit.scan(TABLE, loaded))
+    for given in (None, loaded):
+        tacit.save(scanned, path, given)
+        assert price(path) == 2.5
+    by_hand = LogisticRegression(0.5, classes=["no", "yes"], delta=1e-5).fit(loaded.encode(TABLE), TABLE.ill)
+    tacit.save(by_hand, path, loaded)
+    tacit.save(tacit.load(path).model, path)  # without its schema, whose release is in the weights
+    assert price(path) == 2.5
+    other = tacit.private_schema(TABLE, epsilon=2.0, target="ill", delta=1e-5)
+    tacit.save(encoded[-1], path, other)  # found by another run: both are paid for
+    assert price(path) == 4.5
+
+
+def test_a_schema_whose_price_was_changed_is_refused(found, tmp_path):
+    entries = found.to_dict()
+    changed = {**entries["found"]["guarantee"], "epsilon": 0.1}
+    cheaper = Schema.from_dict({**entries, "found": {**entries["found"], "guarantee": changed}})
+    model = make_pipeline(SchemaEncoder(cheaper), logistic())
+    with pytest.raises(PrivacyError, match="changed after it was written"):
+        model.fit(TABLE, TABLE.age > 50)
+    for wrong in ({}, {"guarantee": {}}, {"guarantee": "{", "left_out": []}, {"guarantee": {}, "left_out": [1]}, 3):
+        with pytest.raises(ValueError, match="entry found"):
+            Schema.from_dict({**entries, "found": wrong})
+
+
+def test_the_page_of_a_model_states_the_price_of_everything_first(found, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found.save("found.toml")
+    TABLE.to_csv("table.csv", index=False)
+    line = "fit table.csv --schema found.toml --epsilon 0.5 --delta 1e-5 --out m.json --report page.html"
+    assert main(line.split()) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    total = page.index("the price of all of them together is epsilon = 2.5 at delta = 2e-05")
+    assert total < page.index("This limits what anyone can learn")
