@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.checks import counted
 from tacit.cli import console
 from tacit.cli.main import main
 from tacit.data import tables
@@ -131,7 +133,7 @@ def test_counts_and_quantiles_are_tasks(
         capsys, f"{line} --target-bounds 0 9 {options.partition(' --')[0]} --quantile 0.9 --typical 2"
     )
     assert code == 2
-    assert "goes with --task" in sentence
+    assert "can only be used with --task" in sentence
     assert run(capsys, f"{line} --target-bounds 1 9 --task poisson")[0] == 2
 
 
@@ -157,7 +159,7 @@ def test_without_pyarrow_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     code, _, err = run(capsys, FIT.replace("data.csv", "data.parquet"))
     assert code == 2
-    assert "tacit[parquet]" in err
+    assert "pip install '.[parquet]'" in err
 
 
 def test_a_seed_warns_loudly_and_is_told_by_the_guarantee(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -227,13 +229,37 @@ def test_tables_are_plain_text_unless_on_a_terminal(
     assert "\x1b[1m" in screen.getvalue()
 
 
+@pytest.mark.parametrize("width", [60, 80, 130])
+def test_tables_are_as_wide_as_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", str(width))
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", screen := Terminal())
+        assert main(["methods"]) == 0
+        console.print_table(["name", "count", "long"], [["one", "1", "word " * 99], ["two", "1,000", "w" * 400]])
+    text = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert max(map(len, lines)) > 0.9 * min(width, 110)
+    assert text.count("word") == 99  # folded, not cut
+    assert text.count("w") >= 499
+    first, second = (next(line for line in lines if line.startswith(name)) for name in ("one ", "two "))
+    assert first.index("word") == second.index("www")
+    assert first.index("1") == second.index("1,000") + 4  # numbers end below each other
+    assert ("losses" in lines[0]) == (width >= 110)
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
         (FIT.replace("data.csv", "absent.csv"), "absent.csv: No such file or directory."),
         (FIT.replace("schema.toml", "absent.toml"), "absent.toml: No such file or directory."),
         (FIT.replace("model.json", "no/model.json"), "The folder of --out no/model.json does not exist."),
-        (FIT.replace("--target income", "--target age"), "The schema's target is 'income'"),
+        (FIT.replace("--target income", "--target age"), "Target 'age' has missing numbers"),
+        (FIT.replace("--target income", "--target ages"), "LOWER UPPER for numbers. Did you mean 'age'"),
+        (FIT + " --classes a,b --target-bounds 0 1", "Give one of the two."),
         (FIT + " --classes a,b", "The schema declares its target."),
         (FIT + " --task regression", "needs bounds"),
         (FIT.replace("--epsilon 1", "--epsilon 0"), "Expected epsilon=0.0 > 0."),
@@ -278,8 +304,8 @@ def test_errors_are_one_sentence_and_nothing_is_written(
         (f"age,job,income\n1,clerk,{SECRET}\n".encode(), "label outside classes"),
         (b"job,income\nclerk,>50K\n", "lacks the columns ['age']"),
         (b"age,job,income\n", "data.csv has no rows"),
-        (b"age;job;income\n30;clerk;>50K\n", "Is the separator ';'?"),
-        (b"age\tjob\tincome\n30\tclerk\t>50K\n", "Is the separator a tab?"),
+        (b"age;job;income\n30;clerk;>50K\n", None),  # the first line tells the separator
+        (b"age\tjob\tincome\n30\tclerk\t>50K\n", None),
         (b"age,job,income\n30,clerk,?\n", "has a missing label"),
         (b'age,job,income\n"27,5",clerk,>50K\n?,clerk,>50K\n', "Column 'age' has no cell that is a number"),
         (b"age,job,income\n1,clerk,>50K\n", None),
@@ -355,20 +381,6 @@ def test_survey_agrees_with_what_the_methods_say_of_themselves() -> None:
         assert survey.entry(method).both == ("replace-one only" not in method.about), method.name
 
 
-def test_demo_writes_a_report(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tacit.report import demo
-
-    small = demo.run(tasks=["diabetes"], methods=("auto", "output"), epsilons=(1.0, 3.0), repetitions=1, workers=1)
-    monkeypatch.setattr(demo, "run", lambda **options: small)
-    code, out, _ = run(capsys, "demo --out r.html")
-    assert code == 0
-    assert "without privacy (scikit-learn)" in out
-    assert (folder / "r.html").read_text().startswith("<!doctype html>")
-    assert run(capsys, "demo --out no/r.html")[0] == 2
-
-
 def test_help_and_usage_errors_are_argparse(capsys: pytest.CaptureFixture[str]) -> None:
     for line, code in (("--help", 0), ("fit --help", 0), ("--version", 0), ("", 2), ("fit", 2), ("unknown", 2)):
         with pytest.raises(SystemExit) as caught:
@@ -415,6 +427,20 @@ def test_one_person_s_unreadable_cell_is_refused(folder: Path, capsys: pytest.Ca
     assert not (folder / "s.jsonl").exists()
     (folder / "mine.csv").write_text("age,job,income\n,clerk,>50K\n40,clerk,>50K\n")
     assert run(capsys, "contribute mine.csv --protocol p.json --out s.jsonl")[0] == 0
+
+
+def test_one_is_not_several(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "protocol --schema schema.toml --epsilon 2 --delta 1e-3 --cohort 100 --out p.json")[0] == 0
+    (folder / "mine.csv").write_text("age,job,income\n40,clerk,>50K\n40,clerk,?\n")
+    code, out, err = run(capsys, "contribute mine.csv --protocol p.json --out s.jsonl")
+    assert code == 0
+    assert "Wrote s.jsonl: 1 submission for protocol" in out
+    assert "1 row left out" in err
+    code, out, _ = run(capsys, "collect s.jsonl --protocol p.json --database d.sqlite")
+    assert code == 0
+    assert out.startswith("s.jsonl: 1 submission added.\n1 contributor in all;")
+    assert counted(0, "row") == "0 rows"
+    assert counted(1_000, "copy", "copies") == "1,000 copies"
 
 
 # --- what goes beside a prediction, and beside a guarantee ----------------------------------------------------------

@@ -139,12 +139,12 @@ def test_precondition_goes_with_lines_too(folder: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (f"{FIT} --task svm", "--additive goes with --task classification or regression, not with svm."),
+        (f"{FIT} --task svm", "--additive can only be used with --task classification or regression, not with svm."),
         (FIT.replace("schema.toml", "bounded.toml") + " --task quantile", "not with quantile."),
         (FIT.replace("schema.toml", "bounded.toml") + " --task poisson", "not with poisson."),
-        (FIT.removesuffix("--additive") + "--kind bins", "--kind goes with --additive."),
-        (FIT.removesuffix("--additive") + "--slots 4", "--slots goes with --additive."),
-        (FIT.removesuffix("--additive") + "--pairs 1", "--pairs goes with --additive."),
+        (FIT.removesuffix("--additive") + "--kind bins", "--kind can only be used with --additive."),
+        (FIT.removesuffix("--additive") + "--slots 4", "--slots can only be used with --additive."),
+        (FIT.removesuffix("--additive") + "--pairs 1", "--pairs can only be used with --additive."),
         (FIT.replace("--schema schema.toml", "--target ill --classes no,yes"), "--additive needs --schema"),
         (f"{FIT} --pairs age", "Expected --pairs to be a whole number, or pairs of columns as in a:b,c:d."),
         (f"{FIT} --pairs age:", "Expected --pairs to be a whole number"),
@@ -153,7 +153,7 @@ def test_precondition_goes_with_lines_too(folder: Path, capsys: pytest.CaptureFi
         (f"{FIT} --pairs -1", "Expected pairs=-1 >= 0."),
         (f"{FIT} --pairs 4", "Expected pairs=4 to be at most 3"),
         (f"{FIT} --slots 0", "Expected"),
-        (f"{FIT} --method bassily-2014 --calibration paper --cuts private", "A survey of counts goes with"),
+        (f"{FIT} --method bassily-2014 --calibration paper --cuts private", "A survey of counts can only be used with"),
         (f"{FIT} --method newton --precondition yes", "has no form on whitened rows"),
     ],
 )

@@ -70,9 +70,10 @@ def test_people_are_described_and_charged_as_people(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--target", "work"], "--target goes with --write-schema"),
+        (["--target", "work"], "--target can only be used with --write-schema"),
         (["--target", "none", "--write-schema", "s.json"], "no column 'none'"),
-        (["--person", "work"], "--person and --rows-per-person go together"),
+        (["--write-schema", "s.yaml"], "ends in .toml or .json"),
+        (["--person", "work"], "--person and --rows-per-person belong together"),
         (["--person", "none", "--rows-per-person", "2"], "no column 'none'"),
         (["--level", "2"], "0 < level=2.0 < 1"),
         (["--adjacency", "add-remove"], "give delta="),

@@ -1,6 +1,7 @@
 """Scores from the command line: a model file and a table in, a table of scores out; and what is refused."""
 
 import csv
+import hashlib
 import json
 from pathlib import Path
 
@@ -77,6 +78,39 @@ def test_a_ledger_is_charged(folder, capsys):
     assert [entry.guarantee.method for entry in Ledger("study.sqlite").entries] == ["evaluation"] * 2
 
 
+def test_the_class_is_chosen_and_named(folder, capsys):
+    line = "evaluate model.json people.csv --epsilon 50 --metrics recall --seed 3 --out scores.json"
+    for option, label in (("", "yes"), (" --positive no", "no")):
+        code, out, err = run(capsys, line + option)
+        assert code == 0, err
+        assert out.splitlines()[1].startswith(f"recall of '{label}'  ")
+        assert json.loads(Path("scores.json").read_text())["positive"] == label
+    Path("numbers.csv").write_text("x,ill\n" + "\n".join(f"{k / 100},{k // 50}" for k in range(100)) + "\n")
+    fit = "fit numbers.csv --target ill --classes 0,1 --epsilon 9 --out numbers.json --seed 1"
+    assert run(capsys, fit)[0] == 0
+    code, out, err = run(
+        capsys, "evaluate numbers.json numbers.csv --target ill --epsilon 9 --metrics recall --positive 0"
+    )
+    assert code == 0, err
+    assert out.splitlines()[1].startswith("recall of 0 ")
+
+
+def test_the_ledger_says_which_model_was_scored_and_what_else_is_labelled(folder, capsys):
+    Ledger("study.sqlite", epsilon=20, delta=1e-6)
+    digest = hashlib.sha256(Path("model.json").read_bytes()).hexdigest()[:8]
+    evaluate = ["evaluate", "model.json", "people.csv", "--metrics", "accuracy"]
+    describe = ["describe", "people.csv", "--schema", "schema.toml"]
+    fit = ["fit", "people.csv", "--schema", "schema.toml", "--out", "other.json"]
+    schema = ["schema", "people.csv", "--private", "--out", "found.toml"]
+    paid = ["--epsilon", "1", "--ledger", "study.sqlite"]
+    assert main([*evaluate, *paid]) == 0
+    for command in (evaluate, describe, fit, schema):
+        assert main([*command, *paid, "--label", f"May: {command[0]}"]) == 0
+    assert [entry.label for entry in Ledger("study.sqlite").entries] == [
+        f"scores of model.json, sha256 {digest}", "May: evaluate", "May: describe", "May: fit", "May: schema",
+    ]  # fmt: skip
+
+
 def test_scores_of_numbers(folder, capsys):
     code, out, err = run(
         capsys, "evaluate days.json plain.csv --epsilon 1 --target days --adjacency add-remove --delta 1e-5"
@@ -94,6 +128,7 @@ def test_scores_of_numbers(folder, capsys):
         ("evaluate model.json people.csv --epsilon 1 --metrics rmse", "for models with numbers"),
         ("evaluate model.json people.csv --epsilon 1 --level 1.5", "level=1.5"),
         ("evaluate model.json people.csv --epsilon 0", "epsilon=0"),
+        ("evaluate model.json people.csv --epsilon 1 --positive ill", "one of the model's classes, 'no' and 'yes'"),
         ("evaluate model.json people.csv --epsilon 1 --rows-per-person 3", "groups="),
         ("evaluate model.json people.csv --epsilon 1 --person nobody --rows-per-person 3", "no columns ['nobody']"),
         ("evaluate model.json people.csv --epsilon 1 --out nowhere/scores.json", "does not exist"),

@@ -17,8 +17,9 @@ from tacit.cli.main import main
 from tacit.data import delimited, tables
 from tacit.linear import streamed
 from tacit.streams import columnar
+from tacit.streams.watching import watch_pass, watch_steps, watched
 
-pyarrow = pytest.importorskip("pyarrow", reason="Parquet files: pip install 'tacit[parquet]'")
+pyarrow = pytest.importorskip("pyarrow", reason="Parquet files: pip install '.[parquet]'")
 from pyarrow import feather, parquet  # noqa: E402
 
 SCHEMA = """
@@ -160,8 +161,8 @@ def test_lines_say_how_far_a_pass_is_where_they_are_asked_for(folder, capsys, mo
         done = [int(line.split()[2]) for line in lines]
         assert done == sorted(done)
         assert within <= set(done)
-        assert "a second" in lines[-1]
-        assert lines[-1].endswith("0:00:00 left in this pass")
+        assert "0:00:00 left in this pass" in lines[-1]
+        assert lines[-1].endswith(" per second")
     assert run(capsys, f"fit parquet {ONE_PASS} one.json --progress off")[2].count("\n") == 1
     _, _, err = run(capsys, "predict one.json parquet --out said.csv --progress on")
     assert "Pass 1: 600 of 600 rows" in err
@@ -176,13 +177,68 @@ def test_a_pass_is_told_at_its_pace(monkeypatch):
         now[0] = 100.0 + seconds
         tell(3, done, 1000)
     assert said == [
-        ("Pass 3: 250 of 1,000 rows, 25 a second, 0:00:30 left in this pass", 0.25),
-        ("Pass 3: 1,000 of 1,000 rows, 25 a second, 0:00:00 left in this pass", 1.0),
+        ("Pass 3: 250 of 1,000 rows, 0:00:30 left in this pass, 25 per second", 0.25),
+        ("Pass 3: 1,000 of 1,000 rows, 0:00:00 left in this pass, 25 per second", 1.0),
     ]
     tell(4, 0, 0)
     now[0] += 5.0
     tell(4, 0, 0)
     assert said[-1] == ("Pass 4: 0 of 0 rows", None)
+
+
+def test_steps_tell_how_long_all_of_them_take(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    said = []
+    tell = console.Passes(lambda text, share=None: said.append((text, share)), 5.0, at_once=False)
+    with watched(tell, tell.step):
+        for _ in watch_steps(4):  # of records that are held
+            now[0] += 10.0
+        assert said == [
+            ("Step 2 of 4, 0:00:30 left", 0.25),
+            ("Step 3 of 4, 0:00:20 left", 0.5),
+            ("Step 4 of 4, 0:00:10 left", 0.75),
+        ]
+        said.clear()
+        for step in watch_steps(4):  # of streamed ones: a pass in each
+            with watch_pass(1000) as done:
+                now[0] += 6.0
+                done(500)
+                now[0] += 6.0
+                if step == 1:
+                    break
+    assert said == [
+        ("Step 1 of 4. Pass 1: 0 of 1,000 rows", 0.0),
+        ("Step 1 of 4, 0:00:42 left. Pass 1: 500 of 1,000 rows, 83 per second", 0.125),
+        ("Step 2 of 4, 0:00:36 left", 0.25),
+        ("Step 2 of 4, 0:00:30 left. Pass 2: 500 of 1,000 rows, 83 per second", 0.375),
+    ]
+
+
+def test_time_is_left_where_a_share_is_known(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    said = []
+    passes = console.Passes(lambda text, share=None: said.append(text), 0.0)
+    say = console.Timed(lambda text, share=None: said.append(text), passes)
+    for seconds, share in ((0, None), (0, 0.0), (10, 0.25), (20, 0.5), (5, 0.1), (9, 0.2), (1, 1.0)):
+        now[0] += seconds
+        say("Audit", share)
+        if share is not None:  # the trainings of an audit are not told one by one
+            passes.step(1, 2)
+            passes(1, 5, 10)
+    assert said == [
+        "Audit", "Audit", "Audit, 0:00:30 left", "Audit, 0:00:30 left", "Audit", "Audit, 0:00:36 left", "Audit",
+    ]  # fmt: skip
+
+
+def test_a_training_by_steps_tells_them(folder, capsys, monkeypatch):
+    monkeypatch.setattr(console, "LONG", 0.0)
+    fit = "fit one.parquet --schema schema.toml --target ill --classes no,yes --epsilon 1 --seed 1 --out s.json"
+    _, _, err = run(capsys, f"{fit} --method gradient --progress")
+    steps = [line.split()[1:4] for line in err.splitlines() if line.startswith("Step ")]
+    total = steps[0][2].rstrip(",.")
+    assert [int(step[0]) for step in steps] == [*range(2, int(total) + 1)]
 
 
 def test_a_terminal_gets_no_words_where_progress_is_off(folder, capsys, monkeypatch):

@@ -1,8 +1,9 @@
-"""Reports: one file that opens offline, with everything escaped."""
+"""Pages of fitted models: one file that opens offline, with everything escaped. The demo's is in test_demo.py."""
 
 from __future__ import annotations
 
 import base64
+import dataclasses
 import html
 import json
 import re
@@ -20,9 +21,10 @@ from tacit.estimators.terms import parts_of
 from tacit.files import load, save
 from tacit.linear.losses import probabilities
 from tacit.privacy.guarantee import checksum
-from tacit.report import demo, effects, pictures
-from tacit.report.page import CURATOR, write_model_report, write_report
-from tacit.report.results import Accounts, Row, Statement, Study
+from tacit.report import effects, pictures
+from tacit.report.meaning import Meaning
+from tacit.report.page import CURATOR, write_model_report
+from tacit.report.results import Accounts
 
 VOID = {"meta", "br", "link", "img"}
 
@@ -55,23 +57,6 @@ class Checker(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.fixture(scope="module")
-def guarantee() -> Guarantee:
-    X = np.random.default_rng(1).normal(size=(50, 2))
-    found: Guarantee = LogisticRegression(1.0, method="output").fit(X, X[:, 0] > 0).guarantee_
-    return found
-
-
-def study(guarantee: Guarantee) -> Study:
-    statement = Statement.of(guarantee)
-    scores = ((50.0, 60.0), (80.0, 90.0))
-    rows = tuple(
-        Row(name, group, scores, (statement, statement))
-        for name, group in (("auto", ""), ("<b>one", "output"), ("two", "output"), ("three", "gradient"))
-    )
-    return Study("A <study>", "about & so on", "accuracy", (0.1, 1.0), rows, ("plain", 95.0), ("guess", 45.0))
-
-
 def checked(path: Path) -> tuple[str, Checker]:
     text = path.read_text(encoding="utf-8")
     checker = Checker()
@@ -84,93 +69,57 @@ def checked(path: Path) -> tuple[str, Checker]:
     return text, checker
 
 
-def test_a_report_is_one_balanced_file_with_pictures_and_certificates(tmp_path: Path, guarantee: Guarantee) -> None:
-    pytest.importorskip("matplotlib")
-    write_report(tmp_path / "r.html", "<script>alert(1)</script>", summary="a < b\n\nc", studies=[study(guarantee)] * 2)
+def test_a_page_opens_with_what_is_promised_and_folds_the_certificate(tmp_path: Path) -> None:
+    X = np.random.default_rng(1).normal(size=(50, 2))
+    model = LogisticRegression(1.0, method="output").fit(X, X[:, 0] > 0)
+    write_model_report(tmp_path / "r.html", model, "<script>alert(1)</script>")
     text, checker = checked(tmp_path / "r.html")
     assert "&lt;script&gt;alert(1)" in text
-    assert "&lt;b&gt;one" in text
-    assert checker.tags.count("svg") == 4  # two studies with two groups; the row without a group has no picture
-    assert "currentColor" in text
-    assert pictures.INK not in text
+    assert "right at most 73.2 times out of 100" in text  # (e + delta) / (e + 1), rounded up
+    assert text.index("50 times out of 100") < text.index("<dl") < text.index("<details>") < text.index("base64,")
+    assert "open" not in re.findall(r"<details([^>]*)>", text)
     certificate = re.search(r"base64,([A-Za-z0-9+/=]+)", text)
     assert certificate
-    assert Guarantee.from_json(base64.b64decode(certificate[1]).decode()) == guarantee
+    assert Guarantee.from_json(base64.b64decode(certificate[1]).decode()) == model.guarantee_
+    assert checker.tags.count("dt") == 6
 
 
-def test_without_matplotlib_there_are_tables_and_a_hint(
-    tmp_path: Path, guarantee: Guarantee, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pictures, "available", lambda: False)
-    write_report(tmp_path / "r.html", "title", studies=[study(guarantee)], guarantees={"my model": guarantee})
-    text, checker = checked(tmp_path / "r.html")
-    assert "svg" not in checker.tags
-    assert "tacit[plot]" in text
-    assert "my model" in text
-    assert text.count("55.0 ± 5.0") == 4
+def priced(epsilon: float, **settings: Any) -> Guarantee:
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    groups = np.arange(60) // 2 if "rows_per_person" in settings else None
+    found: Guarantee = LogisticRegression(epsilon, **settings).fit(X, X[:, 0] > 0, groups=groups).guarantee_
+    return found
 
 
-def test_pictures_are_well_formed_and_reproducible(guarantee: Guarantee) -> None:
-    pytest.importorskip("matplotlib")
-    traces = [pictures.Trace("a < b", (1.0, 2.0), (0.1, 0.1))]
-    levels = [pictures.Level("plain", 2.5)]
-
-    def draw() -> str:
-        return pictures.curves(
-            title="t", score="s", epsilons=(0.1, 1.0), traces=traces, levels=levels, limits=(0.0, 3.0), key="k"
-        )
-
-    assert draw() == draw()
-    ET.fromstring(draw())
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 9.0])
+def test_the_best_guess_is_never_stated_too_low(epsilon: float) -> None:
+    guarantee = priced(epsilon, method="gradient")
+    (odds,) = re.findall(r"at most ([\d.]+) times out of 100", Meaning.of(guarantee).words[0])
+    grown = np.exp(guarantee.epsilon)
+    best = 100 * (grown + guarantee.delta) / (grown + 1)
+    assert best <= float(odds) <= min(100, best + 0.1 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("plain", "guess", "mean", "share"),
-    # accuracy, error (less is better), worse than a guess, better than plain, nothing to learn
-    [
-        (95.0, 45.0, 70.0, 0.5),
-        (50.0, 80.0, 65.0, 0.5),
-        (95.0, 45.0, 10.0, 0.0),
-        (95.0, 45.0, 99.0, 1.0),
-        (5.0, 5.0, 5.0, 0.0),
-    ],
-)
-def test_learned_is_the_share_of_the_way_from_a_guess(plain: float, guess: float, mean: float, share: float) -> None:
-    assert Study("", "", "", (), (), ("", plain), ("", guess)).learned(mean) == pytest.approx(share)
+def test_words_follow_the_neighbours_and_the_unit() -> None:
+    assert "two versions of it: a, or b" in Meaning.of(priced(1.0), ": a, or b").words[0]
+    assert (
+        "whether the table contains it" in Meaning.of(priced(1.0, adjacency="add-remove", method="gradient")).words[0]
+    )
+    assert "two versions of them" in Meaning.of(priced(1.0, rows_per_person=2)).words[0]
+    assert any("epsilon is above 10" in words for words in Meaning.of(priced(20.0)).words)
 
 
-def test_demo_on_a_small_grid(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    studies = demo.run(
-        methods=("auto", "objective", "statistics"), epsilons=(1.0, 50.0), repetitions=2, workers=1,
-        progress=lambda done, total: seen.append((done, total)),
-    )  # fmt: skip
-    assert seen[-1] == (7, 7)
-    assert [[row.name for row in study.rows] for study in studies] == [
-        ["auto", "objective"],
-        ["auto", "objective"],
-        ["auto", "objective", "statistics"],
-    ]
-    cancer, _, diabetes = studies
-    assert cancer.rows[0].means[1] > 85  # epsilon = 50 is close to no privacy at all: 96 there
-    assert diabetes.rows[0].means[1] < 65  # 55.7 without privacy, 78.8 for the middle of the range
-    assert all(len(set(row.scores[0])) == 2 for row in diabetes.rows)  # every fit draws its own noise
-    assert all(len(row.statements) == 2 for study in studies for row in study.rows)
-    assert "1/(n epsilon)" in demo.summary(studies)
-    header, cells = cancer.cells()
-    assert header == ["", "epsilon = 1", "epsilon = 50"]
-    assert [line[0] for line in cells] == ["auto", "objective", cancer.plain[0], cancer.guess[0]]
-    assert [len(line) for line in cells] == [3, 3, 2, 2]
-    write_report(tmp_path / "r.html", "demo", summary=demo.summary(studies), studies=studies)
-    checked(tmp_path / "r.html")
-
-
-def test_demo_admits_every_method_somewhere() -> None:
-    local = {"input", "input-local", "local-duchi-2013"}  # noise at the record: not among the central methods
-    assert {name for names in demo._ADMITTED.values() for name in names} == {"auto", *demo.METHODS} - local
-    for task, names in demo._ADMITTED.items():
-        loss = {"breast-cancer": "logistic", "digits": "softmax", "diabetes": "squared"}[task]
-        assert all(loss in demo.METHODS[name].losses for name in names if name != "auto")
+def test_a_guarantee_that_does_not_hold_has_no_reassuring_words() -> None:
+    for guarantee, first in (
+        (priced(1.0, random_state=1), "NOT FOR RELEASE"),
+        (dataclasses.replace(priced(1.0), epsilon=0.1), "NOT VERIFIED"),
+    ):
+        meaning = Meaning.of(guarantee)
+        assert meaning.first[0].startswith(first)
+        assert meaning.words == ()
+        facts = {name: sentence for name, _, sentence in meaning.facts}
+        assert facts["epsilon"] == facts["delta"] == "Stated, but not to be relied on: see above."
+    assert Meaning.of(priced(np.inf)).facts == ()
 
 
 def shown_counts(text: str) -> list[int]:
@@ -194,13 +143,6 @@ def test_a_model_with_individual_accounting_shows_the_histogram_to_the_curator(t
     assert max(map(float, longest)) == 1.0  # the fullest cell has the full bar
 
 
-def test_a_guarantee_wraps_on_a_phone(tmp_path: Path) -> None:
-    write_report(tmp_path / "r.html", "t")
-    text, _ = checked(tmp_path / "r.html")
-    (narrow,) = re.findall(r"@media \(max-width: 40rem\) (.*)", text)
-    assert "pre { white-space: pre-wrap;" in narrow
-
-
 def test_models_without_accounts_have_a_page_without_them(tmp_path: Path) -> None:
     X = np.random.default_rng(3).normal(size=(300, 2))
     model = LogisticRegression(1.0, method="input").fit(X, X[:, 0] > 0)
@@ -208,8 +150,7 @@ def test_models_without_accounts_have_a_page_without_them(tmp_path: Path) -> Non
     text, checker = checked(tmp_path / "r.html")
     assert CURATOR[:11] not in text
     assert "own epsilon</th>" not in text
-    assert "only with method 'individual'" in html.unescape(text)
-    assert "only with method 'individual'" not in text  # quotes are escaped like all that is put in
+    assert "Only method 'individual' knows" in text
     assert checker.tags.count("details") == 2  # the guarantee of the model and that of one record
     assert "as it leaves its owner" in text
 
@@ -217,13 +158,14 @@ def test_models_without_accounts_have_a_page_without_them(tmp_path: Path) -> Non
 def test_without_noise_there_is_no_account_to_show(tmp_path: Path) -> None:
     X = np.random.default_rng(3).normal(size=(60, 2))
     model = LogisticRegression(np.inf, method="individual").fit(X, X[:, 0] > 0)
-    accounts = Accounts.of(model.spent_, model.guarantee_)
-    assert accounts.counts == ()
-    write_report(tmp_path / "r.html", "t", accounts={"<b>": accounts})
+    assert Accounts.of(model.spent_, model.guarantee_).counts == ()
+    write_model_report(tmp_path / "r.html", model, "<b>")
     text, checker = checked(tmp_path / "r.html")
     assert "No account is held here" in text
     assert "b" not in checker.tags
-    assert "&lt;b&gt; (not private" in text
+    assert "(not private, for the curator only)" in text
+    assert "NOT PRIVATE: no noise was added" in text
+    assert "out of 100" not in text  # nothing is promised
 
 
 def test_the_command_line_writes_the_page_of_a_fit(
@@ -276,7 +218,7 @@ def test_an_additive_model_has_a_picture_a_column_and_says_what_the_band_is(tmp_
     assert effects.NO_BAND not in text
     for term in model.terms_:
         assert all(f"<td>{value:+.3g}</td>" in text for value in (*term.values, *term.lower, *term.upper))
-    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text).split("Guarantees")[0]
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text)
 
 
 def test_effects_are_in_the_order_of_what_they_move(tmp_path: Path) -> None:
@@ -317,7 +259,7 @@ def test_without_matplotlib_curves_are_tables(tmp_path: Path, monkeypatch: pytes
     write_model_report(tmp_path / "r.html", additive({"age": NUMBER}), "mine")
     text, checker = checked(tmp_path / "r.html")
     assert "svg" not in checker.tags
-    assert "tacit[plot]" in text
+    assert "pip install '.[plot]'" in text
     assert checker.tags.count("table") == 2
 
 

@@ -24,6 +24,7 @@ from tacit.files.models import from_dict
 from tacit.privacy.events import Gaussian, Response, Sphere
 from tacit.privacy.guarantee import checksum
 from tacit.privacy.theorems import THEOREMS
+from tacit.privacy.together import Together
 from tacit.reading import parse
 
 ABSURD = (
@@ -183,8 +184,11 @@ def outcome(raw: bytes, path: Path, subject: Subject, sealed: bool) -> str:
     except PrivacyError as error:
         assert sealed or subject.name.endswith(("no noise", "epsilon inf")), "an honest file was not verified"
         return _refused(error)
-    for guarantee, price in zip(promised, prices, strict=True):
-        check_price(guarantee, price)
+    for promise, price in zip(promised, prices, strict=True):
+        parts = promise.guarantees if isinstance(promise, Together) else (promise,)
+        for guarantee in parts:
+            check_price(guarantee, guarantee.verify())
+        assert max(guarantee.verify() for guarantee in parts) <= price <= sum(g.epsilon for g in parts) * SLACK
     return "verified"
 
 

@@ -9,13 +9,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
 
-from tacit import AdditiveClassifier, LinearRegression, LinearSVC, LogisticRegression, Schema
+from tacit import (
+    AdditiveClassifier,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PrivateScaler,
+    Schema,
+    private_schema,
+)
 from tacit.files import save
 from tacit.files import tensors as network_file
 from tacit.files.models import from_dict
 from tacit.linear.losses import Logistic, Squared
 from tacit.mechanisms import METHODS, GradientPerturbation, Poisson, Subset, Svrg, choose_method
+from tacit.schema import SchemaEncoder
 from tacit.training import prepare
 from tacit.types import Budget, Facts
 
@@ -93,6 +103,23 @@ def models(folder: Path):
     return found
 
 
+def pipelines(folder: Path):
+    """A pipeline with a charged scaler, and one with a found schema: several guarantees in one file."""
+    X = np.random.default_rng(6).normal(size=(300, 3))
+    table = {"a": 9 * np.abs(X[:, 1]) % 9, "b": np.where(X[:, 2] > 0, "x", "y")}
+    schema = private_schema(table, epsilon=20.0)
+    fits = {
+        "scaler": make_pipeline(PrivateScaler(1.0, bounds=(-3, 3)), LogisticRegression(1.0)).fit(X, X[:, 0] > 0),
+        "schema": make_pipeline(SchemaEncoder(schema), LogisticRegression(1.0)).fit(table, X[:, 0] > 0),
+    }
+    found = []
+    for name, pipeline in fits.items():
+        save(pipeline, folder / "honest.json")
+        raw = (folder / "honest.json").read_bytes()
+        found.append(Subject(f"pipeline {name}", raw, json.loads(raw)))
+    return found
+
+
 def networks(folder: Path):
     """A network with noise, and one without; nothing where PyTorch is not installed."""
     try:
@@ -117,4 +144,4 @@ def everything(folder: Path):
     """All subjects."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [*guarantees(), *models(folder), *networks(folder)]
+        return [*guarantees(), *models(folder), *pipelines(folder), *networks(folder)]

@@ -7,44 +7,10 @@ import sys
 from pathlib import Path
 
 from tacit.audit.all_methods import audit_all, audit_method, markdown, to_json
-from tacit.audit.canaries import CANARIES, NETWORKS
+from tacit.audit.canaries import CANARIES
 from tacit.checks import check, check_count
 from tacit.cli.console import progress
-from tacit.types import ADJACENCIES, Budget
-
-_ABOUT = (
-    "Measures a lower bound on the epsilon of a method, by training it thousands of times on two data sets that differ "
-    "in one record and telling the results apart. 'violated' is a proof, at the stated confidence, that a claim is "
-    "false; 'consistent' is not a proof that it is true. A network (mlp; it needs the extra 'torch') is trained "
-    "once, with many canaries of which a random half is in."
-)
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.description = _ABOUT
-    parser.add_argument("method", nargs="?", help=f"a name from `tacit methods`, or {', '.join(NETWORKS)}")
-    parser.add_argument(
-        "--all", action="store_true", help="audit every method under both adjacencies and write the table"
-    )
-    parser.add_argument("--epsilon", type=float, default=1.0, help="the claim; default: 1")
-    parser.add_argument("--delta", type=float, default=1e-5, help="default: 1e-5; 0 is used for pure methods")
-    parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
-    parser.add_argument("--loss", help="one loss only; default: all that the method takes")
-    parser.add_argument(
-        "--seconds", type=float, default=None, help="time for one audit; default: 1.8 (with --all: 8); not for networks"
-    )
-    parser.add_argument("--canaries", type=int, default=CANARIES, help=f"for networks; default: {CANARIES}")
-    parser.add_argument("--confidence", type=float, default=0.999)
-    parser.add_argument("--seed", type=int, help="makes an audit repeatable")
-    parser.add_argument("--workers", type=int, default=1, help="with --all: audits at a time; default: 1")
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        action="append",
-        help="write the table as text or .json, or the picture of one audit as .svg; may be given more than once",
-    )
-    parser.set_defaults(run=run)
+from tacit.types import Budget
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,18 +18,19 @@ def run(options: argparse.Namespace) -> int:
     trainer that is Gaussian."""
     check(options.all != (options.method is not None), "Name a method, or give --all.")
     claimed = Budget(options.epsilon, options.delta, options.adjacency)
-    with progress() as show:
+    with progress(options.progress) as show:
         show(f"Auditing {options.method or 'all methods'}")
         if options.all:
             rows = audit_all(
                 claimed, seconds=options.seconds or 8.0, confidence=options.confidence, seed=options.seed, say=_say,
-                workers=check_count("workers", options.workers),
+                workers=check_count("workers", options.workers), progress=show,
             )  # fmt: skip
         else:
             losses = [options.loss] if options.loss else None
             row = audit_method(
                 options.method, claimed, losses=losses, seconds=options.seconds or 1.8, confidence=options.confidence,
-                seed=options.seed, say=_say, progress=show, canaries=options.canaries,
+                seed=options.seed, say=_say, progress=show,
+                canaries=CANARIES if options.canaries is None else options.canaries,
             )  # fmt: skip
             rows = [row]
     if not options.all:

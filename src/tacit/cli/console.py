@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,14 +14,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
-from tacit.checks import check
-from tacit.streams.opened import found
-from tacit.streams.watching import watched
+from tacit.checks import check, counted
+from tacit.cli.terminal import one_line
 
 SHORT, LONG = 0.1, 5.0
 """Seconds between two words about a pass: on a terminal, and in lines."""
 _READ = ("data", "model", "schema", "ledger", "protocol", "database", "file")
 """Arguments and options that name what a command reads, and may not replace."""
+_NUMBER = re.compile(r"[-+<>=~]*\d[\d,.]*(e[-+]?\d+)?%?")
 _WIDE = 10_000
 """Columns of what is no terminal: tables are not wrapped there, so that every row is a line."""
 
@@ -32,19 +33,6 @@ class Say(Protocol):
         """Replace what was said before."""
 
 
-def add_progress_option(parser: argparse.ArgumentParser) -> None:
-    """The option ``--progress``."""
-    parser.add_argument(
-        "--progress", nargs="?", const="on", default="auto", choices=("auto", "on", "off"),
-        help="what is under way: a bar on a terminal and lines elsewhere; auto: lines only where a pass takes long",
-    )  # fmt: skip
-
-
-def epsilon_or_rest(text: str) -> float | str:
-    """A number, or 'rest': all that the ledger has left."""
-    return text if text == "rest" else float(text)
-
-
 @contextmanager
 def progress(shown: str = "auto") -> Iterator[Say]:
     """Says on stderr what is under way, and how far passes over streamed records are.
@@ -52,14 +40,19 @@ def progress(shown: str = "auto") -> Iterator[Say]:
     With a bar on a terminal. Elsewhere in lines: ``on``, all; ``auto``, those about passes, once they take long;
     ``off``, none anywhere.
     """
+    from tacit.streams.watching import watched  # brings all of streams along, which no help should wait for
+
     if shown == "off":
         yield _nothing
     elif not sys.stderr.isatty():
-        with watched(Passes(_line, LONG, at_once=shown == "on")):
-            yield _line if shown == "on" else _nothing
+        passes = Passes(_line, LONG, at_once=shown == "on")
+        with watched(passes, passes.step):
+            yield Timed(_line, passes) if shown == "on" else _nothing
     else:
-        with _bar() as say, watched(Passes(say, SHORT)):
-            yield say
+        with _bar() as say:
+            passes = Passes(say, SHORT)
+            with watched(passes, passes.step):
+                yield Timed(say, passes)
 
 
 @contextmanager
@@ -67,23 +60,59 @@ def _bar() -> Iterator[Say]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(30), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(20), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as shown:
         task = shown.add_task("", total=None)
 
         def say(text: str, share: float | None = None) -> None:
-            shown.update(task, description=text, total=None if share is None else 1.0, completed=share or 0.0)
+            shown.update(task, description=one_line(text), total=None if share is None else 1.0, completed=share or 0.0)
 
         yield say
 
 
+class Timed:
+    """Adds how long the rest takes, at the pace so far, where a share is known; a smaller one begins anew.
+
+    Where the command itself knows its share, of many trainings, nothing is told of the steps and passes of each.
+    """
+
+    def __init__(self, say: Say, passes: Passes) -> None:
+        self._say, self._passes = say, passes
+        self._began, self._before = time.monotonic(), 0.0
+
+    def __call__(self, text: str, share: float | None = None) -> None:
+        """Say it, and the time left."""
+        now, known = time.monotonic(), share or 0.0
+        self._passes.silent = share is not None
+        if known <= self._before:
+            self._began = now
+        elif known < 1:
+            text += f", {_left(now - self._began, known)} left"
+        self._before = known
+        self._say(text, share)
+
+
 class Passes:
-    """Tells how far a pass over streamed records is, ``every`` so many seconds; ``at_once``: the first time too."""
+    """Tells how far a training is, ``every`` so many seconds: steps, where their number is known, and passes over
+    streamed records; ``at_once``: the first pass is told when it begins.
+    """
 
     def __init__(self, say: Say, every: float, *, at_once: bool = True) -> None:
         self._say, self._every = say, every
         self._number, self._began = 0, 0.0
         self._told = -math.inf if at_once else time.monotonic()
+        self._step, self._steps, self._stepped = 0, 0, 0.0
+        self.silent = False
+
+    def step(self, done: int, total: int) -> None:
+        """So many steps of all are done. The first says nothing: how long one takes is not known yet."""
+        now = time.monotonic()
+        if done == 0:
+            self._stepped = now
+        self._step, self._steps = (done, total) if done < total else (0, 0)
+        if not self.silent and 0 < done < total and now - max(self._told, self._stepped) >= self._every:
+            self._told = now
+            self._say(f"Step {done + 1:,} of {total:,}, {_left(now - self._stepped, done / total)} left", done / total)
 
     def __call__(self, number: int, done: int, rows: int) -> None:
         """The number of the pass, the rows that are done, and all rows."""
@@ -91,22 +120,32 @@ class Passes:
         begins = number != self._number
         if begins:
             self._number, self._began = number, now
-        if now - self._told >= self._every or (begins and self._every <= SHORT):  # a bar never stays at an old pass
+        due = now - self._told >= self._every or (begins and self._every <= SHORT)  # a bar never stays at an old pass
+        if due and not self.silent:
             self._told = now
-            self._say(_sentence(number, done, rows, now - self._began), done / rows if rows else None)
+            self._say(*self._pass(number, done, rows, now))
+
+    def _pass(self, number: int, done: int, rows: int, now: float) -> tuple[str, float | None]:
+        """How far a pass is, how long the rest takes at that pace, of all steps or else of this pass, and how fast."""
+        part, seconds = done / rows if rows else 0.0, now - self._began
+        text, pace = f"Pass {number}: {done:,} of {counted(rows, 'row')}", ""
+        if done and seconds > 0:
+            pace = f", {done / seconds:,.0f} per second"
+        if not self._steps:
+            left = f", {_left(seconds, part)} left in this pass" if pace else ""
+            return f"{text}{left}{pace}", part if rows else None
+        share = (self._step + part) / self._steps
+        left = f", {_left(now - self._stepped, share)} left" if share else ""
+        return f"Step {self._step + 1:,} of {self._steps:,}{left}. {text}{pace}", share
 
 
-def _sentence(number: int, done: int, rows: int, seconds: float) -> str:
-    """How far a pass is, how fast, and how long the rest of it takes at that pace."""
-    text = f"Pass {number}: {done:,} of {rows:,} rows"
-    if not done or seconds <= 0:
-        return text
-    left = timedelta(seconds=round(seconds * (rows - done) / done))
-    return f"{text}, {done / seconds:,.0f} a second, {left} left in this pass"
+def _left(seconds: float, share: float) -> timedelta:
+    """How long the rest takes, if a share of it took so long."""
+    return timedelta(seconds=round(seconds * (1 - share) / share))
 
 
 def _line(text: str, share: float | None = None) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(one_line(text), file=sys.stderr, flush=True)
 
 
 def _nothing(text: str, share: float | None = None) -> None:
@@ -114,7 +153,11 @@ def _nothing(text: str, share: float | None = None) -> None:
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> None:
-    """Print rows of text in aligned columns; ``numbers`` stand to the right, in all columns but the first."""
+    """Print rows of text in aligned columns, as wide as the terminal: long cells are folded there, and nowhere else.
+
+    Numbers stand to the right: columns that hold nothing else, and with ``numbers`` all columns but the first. What is
+    in a cell stays in its line.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -124,20 +167,28 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers
         console.width = _WIDE
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for place, name in enumerate(header):
-        table.add_column(Text(name), justify="right" if numbers and place else "left", no_wrap=numbers or not place)
+        right = _are_numbers([row[place] for row in rows if place < len(row)]) or (numbers and place > 0)
+        table.add_column(
+            Text(one_line(name)), justify="right" if right else "left", overflow="fold", no_wrap=right or not place
+        )
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(one_line(cell)) for cell in row))
     with console.capture() as caught:
         console.print(table)
     print(*(line.rstrip() for line in caught.get().splitlines()), sep="\n")
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """Whether a column holds numbers, and perhaps empty cells, but no text."""
+    return any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells if cell)
 
 
 def warn_unreadable(names: Iterable[str]) -> None:
     """Say in which columns text was taken for missing numbers."""
     for name in names:
         print(
-            f"WARNING: some cells of {name!r} are not numbers and count as missing (NOT PRIVATE: this message tells "
-            "about the records).",
+            f"WARNING: some cells of {name!r} are not numbers and count as missing (NOT PRIVATE: this message reveals "
+            "something about the records).",
             file=sys.stderr,
         )
 
@@ -157,11 +208,13 @@ def check_place(options: argparse.Namespace, name: str = "out") -> None:
     check(not place.exists() or place.is_file(), f"{option} is a pipe or a device. Name a file.")
     for file in _inputs(options):
         same = place.exists() and file.exists() and place.samefile(file)
-        check(not same, f"{option} names {file}, which is read, and would be lost. Give another name.")
+        check(not same, f"{option} is the input {file} and would be overwritten. Choose another name.")
 
 
 def _inputs(options: argparse.Namespace) -> Iterator[Path]:
     """The files that a command reads; what is wrong with their names is told when they are opened."""
+    from tacit.streams.opened import found
+
     for name in _READ:
         given = vars(options).get(name) or ()
         for place in [given] if isinstance(given, str) else given:

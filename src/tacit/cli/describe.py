@@ -5,66 +5,51 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from tacit.checks import check
-from tacit.cli.console import add_progress_option, check_place, print_table, progress
-from tacit.cli.inputs import add_table_options, is_small, named, scanned, whole
+from tacit.cli.console import check_place, print_table, progress
+from tacit.cli.inputs import is_small, named, scanned, whole
 from tacit.cli.tasks import whose_rows
+from tacit.cli.terminal import one_line
+from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
 from tacit.schema import Schema
 from tacit.statistics.describe import describe
 from tacit.statistics.description import HEADER
-from tacit.types import ADJACENCIES
 
 _SEEDED = (
-    "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. Use it for experiments on "
+    "WARNING: --seed makes the noise predictable: anyone who knows the seed can remove it. Use it for experiments on "
     "public data only; never release such a table."
 )
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    add_progress_option(parser)
-    add_table_options(parser)
-    parser.add_argument("--epsilon", type=float, required=True, help="the privacy budget; smaller is more private")
-    parser.add_argument("--out", metavar="TABLE.json", help="write numbers, schema and guarantee here too")
-    parser.add_argument(
-        "--schema", metavar="SCHEMA.toml",
-        help="public bounds and categories (.toml or .json); without it they are found for a part of the budget",
-    )  # fmt: skip
-    parser.add_argument("--write-schema", metavar="FOUND.json", help="write what was found, for tacit fit --schema")
-    parser.add_argument("--target", help="the column that a model will predict, for --write-schema")
-    parser.add_argument("--missing", action="append", default=[], metavar="MARKER", help="text of missing cells")
-    parser.add_argument("--delta", type=float, help="default: n**-1.5; needed under add-remove neighbours")
-    parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
-    parser.add_argument(
-        "--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then"
-    )
-    parser.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
-    parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")
-    parser.add_argument("--ledger", metavar="STUDY.sqlite", help="the ledger that the release is charged to")
-    parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
-    parser.set_defaults(run=run, weight=None)
 
 
 def run(options: argparse.Namespace) -> int:
     """Release the table, print it with its guarantee, and write it."""
     check_place(options)
     check_place(options, "write_schema")
-    check(not (options.schema and options.write_schema), "A declared schema is not written again; drop --write-schema.")
-    check(not options.target or options.write_schema, "--target goes with --write-schema.")
     check(
-        (options.person is None) == (options.rows_per_person is None),
-        "--person and --rows-per-person go together: whose rows they are, and how many of one person count.",
+        not (options.schema and options.write_schema),
+        "A declared schema is not written again. Leave out --write-schema.",
     )
     check(
-        options.person is None or options.person != options.target, "--person names people, --target what to predict."
+        not options.write_schema or Path(options.write_schema).suffix.lower() in (".toml", ".json"),
+        "--write-schema needs a name that ends in .toml or .json.",
+    )
+    check(not options.target or options.write_schema, "--target can only be used with --write-schema.")
+    check(
+        (options.person is None) == (options.rows_per_person is None),
+        "--person and --rows-per-person belong together: the first names the person of each row, the second says how "
+        "many rows of one person count.",
+    )
+    check(
+        options.person is None or options.person != options.target, "--person and --target must name different columns."
     )
     schema = Schema.load(options.schema) if options.schema else None
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
-    with progress(options.progress) as say:
+    with labelled(options.label), progress(options.progress) as say:
         say(f"Reading {named(options)}")
         looked, given = (_whole if is_small(options) else _scanned)(options, schema)
         say("Counting")
@@ -75,11 +60,12 @@ def run(options: argparse.Namespace) -> int:
         )  # fmt: skip
     print_table(HEADER, found.rows())
     print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}.\n\n{found.guarantee}")
-    schema_found = None if found.schema is None else found.schema.to_dict()
-    for place, content in ((options.out, found.to_dict()), (options.write_schema, schema_found)):
-        if place and content is not None:
-            write_whole(place, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-            print(f"Wrote {place}.")
+    if options.out:
+        write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        print(one_line(f"Wrote {options.out}."))
+    if options.write_schema and found.schema is not None:
+        found.schema.save(options.write_schema)
+        print(one_line(f"Wrote {options.write_schema}."))
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,79 +11,31 @@ from typing import Any
 import numpy as np
 
 from tacit import files
-from tacit.checks import check
-from tacit.cli.console import Say, add_progress_option, check_place, epsilon_or_rest, progress, warn_unreadable
-from tacit.cli.inputs import add_table_options, is_small, look, named, scanned, whole
-from tacit.cli.tasks import (
-    PRECONDITIONS,
-    TASKS,
-    add_additive_options,
-    add_people_options,
-    estimator,
-    extra_columns,
-    whose_rows,
-)
+from tacit.checks import check, counted
+from tacit.cli.console import Say, check_place, progress, warn_unreadable
+from tacit.cli.inputs import check_named, is_small, look, named, scanned, whole
+from tacit.cli.tasks import estimator, extra_columns, whose_rows
+from tacit.cli.terminal import one_line
 from tacit.data import tables
+from tacit.data.spelling import meant
+from tacit.estimators.earlier import schema_guarantee
+from tacit.ledger.listening import labelled
+from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Schema, Target
-from tacit.types import ADJACENCIES
 
-_NO_SCORE = (
-    "No accuracy is printed: a score computed on private records is a release of its own, with a price of its own. To "
-    "see how good a model is, use `tacit evaluate` on records that were set aside: its scores are charged, and have "
-    "intervals."
+_NO_SCHEMA = (
+    "without --schema the numbers of a row are taken as they are, and the row is scaled down to norm {clip:g}: a "
+    "column of large numbers outweighs all others. `tacit schema {data}` writes a schema to fill in."
 )
+_UNITS = (
+    "The schema was found in the records, and the model would not protect what the schema protects: one protects rows, "
+    "the other people. Use --person and --rows-per-person for both, or for neither."
+)
+_NEIGHBOURS = "The schema was found in the records under {adjacency} neighbours. Use --adjacency {adjacency} here too."
 _SEEDED = (
-    "WARNING: --seed makes the noise predictable: whoever knows the seed can remove it. Use it for experiments on "
+    "WARNING: --seed makes the noise predictable: anyone who knows the seed can remove it. Use it for experiments on "
     "public data only; never release such a model."
 )
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.epilog = _NO_SCORE
-    add_progress_option(parser)
-    add_table_options(parser)
-    parser.add_argument(
-        "--epsilon",
-        type=epsilon_or_rest,
-        required=True,
-        help="the privacy budget, or 'rest': all that the ledger has left",
-    )
-    parser.add_argument("--out", required=True, metavar="MODEL.json")
-    parser.add_argument(
-        "--schema", metavar="SCHEMA.toml", help="public bounds and categories of the columns (.toml or .json)"
-    )
-    parser.add_argument("--target", help="the column to predict; taken from the schema when it names one")
-    parser.add_argument("--classes", type=_labels, metavar="A,B", help="the labels of the target, declared")
-    parser.add_argument(
-        "--target-bounds", type=float, nargs=2, metavar=("LOWER", "UPPER"), help="the range of the target, declared"
-    )
-    parser.add_argument("--task", choices=TASKS, help="default: as the target says")
-    parser.add_argument("--quantile", type=float, help="with --task quantile: which one; default: 0.5, the median")
-    parser.add_argument("--typical", type=float, help="with --task poisson: a usual count; default: a tenth of UPPER")
-    parser.add_argument("--delta", type=float, help="default: the ledger's, or n**-1.5")
-    parser.add_argument("--ledger", metavar="FILE", help="charge this ledger first (`tacit ledger create`)")
-    parser.add_argument("--method", default="auto", help="a name from `tacit methods`; default: auto")
-    parser.add_argument("--calibration", choices=("proven", "paper"), default="proven")
-    parser.add_argument("--adjacency", choices=ADJACENCIES, default="replace-one")
-    parser.add_argument(
-        "--precondition", choices=tuple(PRECONDITIONS), default="auto",
-        help="whether a part of the budget pays for whitened rows; default: auto, by a rule from public facts",
-    )  # fmt: skip
-    parser.add_argument("--clip", type=float, default=1.0, help="longer rows are shrunk to this norm; default: 1")
-    parser.add_argument(
-        "--dask", metavar="ADDRESS", help="read the files on the workers of this scheduler, such as tcp://host:8786"
-    )
-    parser.add_argument("--seed", type=int, help="predictable noise, for experiments on public data only")
-    parser.add_argument(
-        "--report",
-        metavar="PAGE.html",
-        help="also write a page for the curator: guarantees, the curves of --additive and, with --method individual, "
-        "each record's own epsilon",
-    )
-    add_people_options(parser)
-    add_additive_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -92,26 +44,38 @@ def run(options: argparse.Namespace) -> int:
     check_place(options, "report")
     if options.report:
         same = Path(options.report).resolve() == Path(options.out).resolve()
-        check(not same, "--out and --report name one file. Give two names.")
+        check(not same, "--out and --report name the same file. Choose different names.")
     schema, target = _declared(options)
+    _check_found(options, schema)
     model = estimator(options, schema, target)
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
-    with progress(options.progress) as say:
+    with labelled(options.label), progress(options.progress) as say:
         say(f"Reading {named(options)}")
         names = (_fit_whole if is_small(options) else _fit_scanned)(options, model, schema, target, say)
     if schema is None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     _save(model, options, vars(model).get("schema_", schema))  # an additive model's has its curves
+    promise = files.stated(options.out)[0]
     if options.report:
         from tacit.report.page import write_model_report
 
-        write_model_report(options.report, model, f"Model {Path(options.out).name}")
+        whole = None if isinstance(promise, Guarantee) else promise
+        write_model_report(options.report, model, f"Model {Path(options.out).name}", whole)
     also = f" and {options.report}" if options.report else ""
-    print(f"{model.guarantee_}\n\nWrote {options.out}{also}.")
-    for note in model.guarantee_.notes:
-        print(f"NOTE: {note}", file=sys.stderr)
+    print(f"{promise}\n\n{one_line(f'Wrote {options.out}{also}.')}")
+    notes = [] if schema is not None else [_NO_SCHEMA.format(clip=options.clip, data=shlex.quote(options.data[0]))]
+    for note in (*model.guarantee_.notes, *notes):
+        print(f"NOTE: {one_line(note)}", file=sys.stderr)
     return 0
+
+
+def _check_found(options: argparse.Namespace, schema: Schema | None) -> None:
+    """Refuse, before anything is paid for, a found schema that has no price together with the model."""
+    found = schema_guarantee(schema)
+    if found is not None:
+        check((found.unit == "person") == (options.person is not None), _UNITS)
+        check(found.adjacency == options.adjacency, _NEIGHBOURS.format(adjacency=found.adjacency))
 
 
 def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, target: Target, say: Say) -> list[str]:
@@ -121,6 +85,8 @@ def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, t
     check(target.name in table, f"The table has no column {target.name!r} to predict.")
     given = whose_rows(options, table)
     names = [name for name in table if name not in (target.name, *own)]
+    if schema is None:
+        check_named(names)
     say("Encoding")
     targets = target.read(table, () if schema is None else schema.missing)
     rows: Any
@@ -129,7 +95,7 @@ def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, t
     else:
         warn_unreadable(schema.check_readable(table))
         rows = table if options.additive else schema.encode(table, options.clip)
-    say(f"Training on {len(targets):,} records")
+    say(f"Training on {counted(len(targets), 'record')}")
     model.fit(rows, targets, **given)
     return names
 
@@ -138,10 +104,13 @@ def _fit_scanned(options: argparse.Namespace, model: Any, schema: Schema | None,
     """Train on a table that is read again for every pass."""
     found = scanned(options, schema)
     check(target.name in found.names, f"The table has no column {target.name!r} to predict.")
+    names = [name for name in found.names if name not in (target.name, *extra_columns(options))]
+    if schema is None:
+        check_named(names)
     look(found)
-    say(f"Training on {found.rows:,} records")
+    say(f"Training on {counted(found.rows, 'record')}")
     model.fit(found, target.name, groups=options.person, sample_weight=options.weight)
-    return [name for name in found.names if name not in (target.name, *extra_columns(options))]
+    return names
 
 
 def _save(model: Any, options: argparse.Namespace, schema: Schema | None) -> None:
@@ -155,28 +124,28 @@ def _save(model: Any, options: argparse.Namespace, schema: Schema | None) -> Non
 def _declared(options: argparse.Namespace) -> tuple[Schema | None, Target]:
     """The schema, and the target with its public classes or bounds: from the schema, or from the options."""
     schema = Schema.load(options.schema) if options.schema else None
-    if schema is not None and schema.target is not None:
-        stated = options.classes is not None or options.target_bounds is not None
-        check(
-            not stated, "The schema declares its target. Leave out --classes and --target-bounds, or change the schema."
-        )
-        check(
-            options.target in (None, schema.target.name),
-            f"The schema's target is {schema.target.name!r}. Leave out --target, or change the schema.",
-        )
-        return schema, schema.target
-    check(options.target, "Name the column to predict with --target, or in the schema.")
+    own = "" if schema is None or schema.target is None else schema.target.name
+    name: str = options.target or own
+    stated = options.classes is not None or options.target_bounds is not None
+    check(name, "Name the column to predict with --target, or in the schema.")
     check(
-        (options.classes is None) != (options.target_bounds is None),
-        "Declare what is public about the target: --classes A,B for labels, --target-bounds LOWER UPPER for numbers.",
+        options.classes is None or options.target_bounds is None,
+        "--classes are for labels, and --target-bounds for numbers. Give one of the two.",
     )
-    target = Target(options.target, options.classes, *(options.target_bounds or (None, None)))
-    return (None if schema is None else dataclasses.replace(schema, target=target)), target
-
-
-def _labels(text: str) -> tuple[str | int, ...]:
-    parts = [part.strip() for part in text.split(",")]
-    try:
-        return tuple(int(part) for part in parts)
-    except ValueError:
-        return tuple(parts)
+    check(
+        not (stated and name == own),
+        "The schema declares its target. Leave out --classes and --target-bounds, or change the schema.",
+    )
+    if stated:
+        target = Target(name, options.classes, *(options.target_bounds or (None, None)))
+        return (None if schema is None else schema.with_target(target)), target
+    names = [] if schema is None else [own, *(column.name for column in schema.columns)]
+    check(
+        name in names,
+        "Declare what is public about the target: --classes A,B for labels, --target-bounds LOWER UPPER for numbers."
+        f"{meant([name], names)}",
+    )
+    assert schema is not None  # for the type checker
+    other = schema.with_target(name)
+    assert other.target is not None
+    return other, other.target

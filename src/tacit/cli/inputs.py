@@ -8,38 +8,27 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tacit.checks import check
 from tacit.cli.console import warn_unreadable
+from tacit.cli.terminal import one_line
 from tacit.data import tables
+from tacit.data.compressed import compression, is_damage, opened
+from tacit.data.curator import FEW, of_a_batch
 from tacit.data.tables import Table
-from tacit.estimators.streaming import engine_of
-from tacit.linear.streamed import Taken, run_each
-from tacit.schema import Schema
-from tacit.schema.legible import Legible
-from tacit.streams.opened import ARROW
+from tacit.schema import Category, Schema
+from tacit.schema.legible import note_unlisted
+from tacit.streams.opened import ARROW, declared_types
 from tacit.streams.pieces import Piece
-from tacit.streams.scanned import Scan, scan
+
+if TYPE_CHECKING:  # what computes is loaded by the functions that do: a help text needs none of it
+    from tacit.linear.streamed import Taken
+    from tacit.streams.scanned import Scan
 
 SMALL = 2**23
 """Bytes of a file up to which it is read whole."""
-_NUMBERS = ("int", "uint", "halffloat", "float", "double", "decimal", "bool", "null")
-"""Types of columns in which there is no text, by how their words begin."""
-DATA = (
-    "CSV files with a header, Parquet or Arrow files (pip install 'tacit[parquet]'), a folder of them, or a pattern in "
-    "quotes, as in 'people/*.parquet'; what is large is read a batch at a time"
-)
-
-
-def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """The table, and how CSV files are written."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help=DATA)
-    group = parser.add_argument_group("CSV files")
-    group.add_argument("--separator", help="between cells; default: a comma; a tab is \\t")
-    group.add_argument("--decimal", choices=(".", ","), default=".", help="the decimal mark; default: .")
-    group.add_argument("--encoding", default="utf-8", help="default: utf-8")
 
 
 def is_small(options: argparse.Namespace) -> bool:
@@ -50,52 +39,102 @@ def is_small(options: argparse.Namespace) -> bool:
         return False
     if not path.exists():
         return not any(sign in first for sign in "*?[")
-    return path.stat().st_size <= SMALL
+    return path.stat().st_size <= SMALL and _unpacks_small(path)
+
+
+def _unpacks_small(path: Path) -> bool:
+    """Whether a file is small once it is unpacked, of which no more than that is; damage is told when it is read."""
+    try:
+        if not path.is_file() or not compression(path):
+            return True
+        with opened(path) as file:
+            return len(file.read(SMALL + 1)) <= SMALL
+    except Exception as error:
+        if isinstance(error, OSError) or is_damage(error):
+            return True
+        raise
 
 
 def named(options: argparse.Namespace) -> str:
     """What words call the table."""
     first, *more = options.data
-    return f"{first} and {len(more)} more" if more else str(first)
+    return one_line(f"{first} and {len(more)} more" if more else str(first))
 
 
 def whole(options: argparse.Namespace, columns: Sequence[str] | None = None) -> Table:
     """The columns of a small file."""
-    return tables.read_table(options.data[0], columns, **_dialect(options))
+    return tables.read_table(options.data[0], columns, **dialect(options))
+
+
+def declared(options: argparse.Namespace) -> dict[str, str]:
+    """The names of the columns, and their types where files declare them. No cell is read."""
+    given = dialect(options)
+    return declared_types(options.data, separator=given["separator"], encoding=given["encoding"])
+
+
+def check_named(names: Sequence[str]) -> None:
+    """Refuse a column without a name among those that would predict."""
+    check(
+        "" not in names,
+        "A column of the table has no name. Are these row numbers, which pandas leaves out with index=False, or are "
+        "there separators at the ends of lines? Remove it, or describe the other columns in a schema.",
+    )
 
 
 def scanned(options: argparse.Namespace, schema: Schema | None = None) -> Scan:
     """The table, to be read again for every pass."""
-    return scan(options.data, schema, engine=vars(options).get("dask"), **_dialect(options))
+    from tacit.streams.scanned import scan
+
+    return scan(options.data, schema, engine=vars(options).get("dask"), **dialect(options))
 
 
 @dataclass(frozen=True)
-class Looking:
-    """The task of looking for cells that are not numbers in a piece."""
+class Unlisted:
+    """The task of looking for categories without a declared value in a piece, or at its beginning."""
 
-    legible: Legible
+    schema: Schema
+    beginning: bool = False
 
-    def __call__(self, piece: Piece, taken: Taken) -> Legible:
-        """What is known of it."""
-        return self.legible.seen(piece.tables(self.legible.names))
+    def __call__(self, piece: Piece, taken: Taken = None) -> frozenset[str]:
+        """Their names; of a piece without rows, all."""
+        found = frozenset(self.schema.names)
+        with of_a_batch():
+            for table in piece.tables(self.schema.names):
+                found &= frozenset(self.schema.unlisted(self.schema.encode(table)))
+                if self.beginning or not found:
+                    break
+        return found
 
 
 def look(found: Scan) -> None:
-    """Say in which columns text is taken for missing numbers; refuse one without a number. As of a small file.
+    """Say in which columns text is taken for missing numbers, and which categories match no cell; refuse a column of
+    numbers without one. As of a small file. NOT PRIVATE, and nothing that is released depends on it.
 
     It takes a pass of its own over columns that hold text: all of a CSV file, and mostly none of others.
     """
+    from tacit.estimators.legibility import looked_through, open_columns
+    from tacit.estimators.streaming import engine_of
+    from tacit.linear.streamed import run_each
+
     schema, source = found.schema, found.source
     if schema is None or not set(schema.names) <= set(found.names):
         return
-    legible = schema.legible()
-    texts = tuple(name for name in legible.names if not source.types.get(name, "").startswith(_NUMBERS))
-    if texts:
+    legible = open_columns(found, schema.legible())
+    if legible.names:
+        warn_unreadable(looked_through(found, legible, source.pieces).judged())
+    categories = {column.name: column for column in schema.columns if isinstance(column, Category)}
+    if not categories or found.rows < FEW:
+        return
+    task = Unlisted(replace(schema, columns=tuple(categories.values()), pairs=()), beginning=True)
+    doubtful = task(source.pieces[0])
+    if doubtful:  # which is rare: then all rows are looked at
+        kept = tuple(categories[name] for name in categories if name in doubtful)
         engine = engine_of(found.engine, source.pieces)
-        parts: list[Legible] = run_each(engine, Looking(replace(legible, names=texts)), source.pieces)
-        warn_unreadable(reduce(Legible.plus, parts).judged())
+        each = run_each(engine, Unlisted(replace(task.schema, columns=kept)), source.pieces)
+        note_unlisted(sorted(frozenset.intersection(*each)))
 
 
-def _dialect(options: argparse.Namespace) -> dict[str, Any]:
+def dialect(options: argparse.Namespace) -> dict[str, Any]:
+    """How CSV files are written, as the options say."""
     separator = "\t" if options.separator == "\\t" else options.separator
     return {"separator": separator, "decimal": options.decimal, "encoding": options.encoding}

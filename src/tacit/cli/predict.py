@@ -6,29 +6,16 @@ import argparse
 import sys
 
 from tacit import files
-from tacit.checks import check
-from tacit.cli.console import add_progress_option, check_place, progress
-from tacit.cli.inputs import add_table_options, look, named, scanned
+from tacit.checks import check, counted
+from tacit.cli.console import check_place, progress
+from tacit.cli.inputs import look, named, scanned
+from tacit.cli.terminal import one_line
 from tacit.files.predicting import predict_to, predictions
 from tacit.files.sinks import CsvSink
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    add_progress_option(parser)
-    parser.add_argument("model", metavar="MODEL.json")
-    add_table_options(parser)
-    parser.add_argument("--out", metavar="FILE", help="a .csv or .parquet file; default: CSV to standard output")
-    parser.add_argument(
-        "--keep", action="append", metavar="COLUMN",
-        help="copy this column of the table beside the predictions, to join them by; may be given more than once",
-    )  # fmt: skip
-    parser.add_argument("--proba", action="store_true", help="add a column with the probability of every class")
-    parser.set_defaults(run=run)
-
-
 def run(options: argparse.Namespace) -> int:
-    """Predict, and write a line a row."""
+    """Predict, and write one line per row."""
     check_place(options)
     model, schema = files.load(options.model)
     check(
@@ -40,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"Reading {named(options)}")
         found = scanned(options, schema)
         look(found)
-        say(f"Predicting {found.rows:,} records")
+        say(f"Predicting {counted(found.rows, 'record')}")
         if options.out:
             predict_to(model, found, options.out, proba=options.proba, keep=kept)
         else:
@@ -48,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
             for columns in predictions(model, found, proba=options.proba, keep=kept):
                 sink.write(columns)
     if options.out:
-        print(f"Wrote {options.out}.", file=sys.stderr)
+        print(f"Wrote {one_line(options.out)}.", file=sys.stderr)
     return 0

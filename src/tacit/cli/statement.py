@@ -11,22 +11,11 @@ from tacit import files
 from tacit.checks import PrivacyError
 from tacit.cli.console import check_place
 from tacit.cli.ledger import is_ledger
+from tacit.cli.terminal import one_line
 from tacit.ledger import Ledger
 from tacit.privacy.desk import Statement, page
 from tacit.reading import write_whole
 from tacit.streams.opened import found
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.epilog = "It exits with 1 when something stands against a release, and says what before all else."
-    parser.add_argument(
-        "file", nargs="+", metavar="FILE",
-        help="a model, a network, a guarantee alone or a ledger; or several, or a pattern in quotes: 'models/*.json'",
-    )  # fmt: skip
-    parser.add_argument("--html", metavar="PAGE.html", help="also write a page, to print or to send on")
-    parser.add_argument("--json", action="store_true", help="print JSON, with the fields of the deployments registry")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([json.loads(one.to_json()) for one in statements], indent=2, ensure_ascii=False))
     else:
-        heads = {path: f"{path}\n\n" if len(stated) > 1 else "" for path in stated}
+        heads = {path: f"{one_line(path)}\n\n" if len(stated) > 1 else "" for path in stated}
         print(*(f"{heads[path]}{one}" for path, several in stated.items() for one in several), sep="\n\n\n")
     return 0 if all(one.holds for one in statements) else 1
 

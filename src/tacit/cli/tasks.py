@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any, Never
 
-import numpy as np
-
 from tacit.checks import check, refuse
-from tacit.data import cells, tables
+from tacit.data import tables
+from tacit.data.person_names import names_of
 from tacit.estimators import (
     AdditiveClassifier,
     AdditiveRegressor,
@@ -18,7 +17,6 @@ from tacit.estimators import (
     PoissonRegressor,
     QuantileRegressor,
 )
-from tacit.estimators.additive import CUTS
 from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED
 from tacit.schema import Schema, Target
@@ -26,38 +24,11 @@ from tacit.schema import Schema, Target
 _CLASSIFIERS = {"classification": LogisticRegression, "svm": LinearSVC}
 _REGRESSORS = {"regression": LinearRegression, "poisson": PoissonRegressor, "quantile": QuantileRegressor}
 _ADDITIVE = {"classification": AdditiveClassifier, "regression": AdditiveRegressor}
-TASKS = (*_CLASSIFIERS, *_REGRESSORS)
 _OWN = {"poisson": "typical", "quantile": "quantile"}
 """Settings that one task alone has."""
 _OF_CURVES = ("kind", "slots", "cuts", "pairs")
 """Settings that additive models alone have."""
-PRECONDITIONS: dict[str, Any] = {"auto": "auto", "yes": True, "no": False}
-
-
-def add_additive_options(parser: argparse.ArgumentParser) -> None:
-    """The options of additive models; what is not given is left to the estimator."""
-    group = parser.add_argument_group(
-        "additive models", "one curve a column; the columns and their bounds are those of --schema"
-    )
-    group.add_argument("--additive", action="store_true", help="train a curve a column instead of a line")
-    group.add_argument("--kind", choices=("knots", "bins"), help="broken lines or steps; default: knots")
-    group.add_argument("--slots", type=int, help="of each number; default: by a rule from n, epsilon and the columns")
-    group.add_argument("--cuts", choices=CUTS, help="where numbers are cut; 'private', which auto may be, has a price")
-    group.add_argument(
-        "--pairs", metavar="A:B,C:D", help="pairs of columns; or how many to choose, which costs a part of the budget"
-    )
-
-
-def add_people_options(parser: argparse.ArgumentParser) -> None:
-    """Whose rows they are, and how much each counts."""
-    group = parser.add_argument_group("people and weights")
-    group.add_argument(
-        "--person", metavar="COLUMN", help="names the person of each row, who is the unit of privacy then"
-    )
-    group.add_argument("--rows-per-person", type=int, metavar="M", help="with --person: how many rows of one count")
-    group.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
-    group.add_argument("--weight-bound", type=float, default=1.0, help="the largest weight, declared; default: 1")
-    group.add_argument("--class-weight", choices=("balanced",), help="all classes weigh the same; counts are charged")
+_PRECONDITIONS: dict[str, Any] = {"auto": "auto", "yes": True, "no": False}
 
 
 def extra_columns(options: argparse.Namespace) -> list[str]:
@@ -71,9 +42,7 @@ def whose_rows(options: argparse.Namespace, table: tables.Table) -> dict[str, An
     for name in extra_columns(options):
         check(name in table, f"The table has no column {name!r}.")
     if options.person is not None:
-        names = np.array([cells.text_of(cell) for cell in cells.exact(table[options.person])])
-        check((names != "").all(), f"Column {options.person!r} names nobody in some rows. Fill in or drop those rows.")
-        given["groups"] = names
+        given["groups"] = names_of(table[options.person], f"Column {options.person!r}")
     if options.weight is not None:
         given["sample_weight"] = tables.numbers(table, [options.weight])[:, 0]
     return given
@@ -86,7 +55,7 @@ def estimator(options: argparse.Namespace, schema: Schema | None, target: Target
     kinds: dict[str, Any] = _REGRESSORS if target.classes is None else _CLASSIFIERS
     task = options.task or next(iter(kinds))
     needs = "bounds" if task in _REGRESSORS else "classes"
-    check(task in kinds, f"--task {task} needs {needs}, and {target.name!r} has none.")
+    check(task in kinds, f"--task {task} needs {needs}, but {target.name!r} has none.")
     facts: dict[str, Any] = (
         {"target_bound": (target.lower, target.upper)} if target.classes is None else {"classes": list(target.classes)}
     )
@@ -95,19 +64,20 @@ def estimator(options: argparse.Namespace, schema: Schema | None, target: Target
         facts["target_bound"] = target.upper
     for kind, name in _OWN.items():
         given = getattr(options, name)
-        check(given is None or kind == task, f"--{name} goes with --task {kind}.")
+        check(given is None or kind == task, f"--{name} can only be used with --task {kind}.")
         facts |= {name: given} if given is not None else {}
     if options.class_weight is not None:
-        check(task in _CLASSIFIERS, f"--class-weight is for labels, and {target.name!r} has none.")
+        check(task in _CLASSIFIERS, f"--class-weight is for labels, but {target.name!r} has none.")
         facts["class_weight"] = options.class_weight
     check(
         (options.person is None) == (options.rows_per_person is None),
-        "--person and --rows-per-person go together: whose rows they are, and how many of one person count.",
+        "--person and --rows-per-person belong together: the first names the person of each row, the second says how "
+        "many rows of one person count.",
     )
     facts |= _of_curves(options, schema, task)
     return (_ADDITIVE if options.additive else kinds)[task](
         options.epsilon, delta=options.delta, method=options.method, calibration=options.calibration,
-        adjacency=options.adjacency, precondition=PRECONDITIONS[options.precondition], clip=options.clip,
+        adjacency=options.adjacency, precondition=_PRECONDITIONS[options.precondition], clip=options.clip,
         rows_per_person=options.rows_per_person, weight_bound=options.weight_bound, random_state=options.seed,
         ledger=options.ledger, **facts,
     )  # fmt: skip
@@ -117,9 +87,9 @@ def _of_curves(options: argparse.Namespace, schema: Schema | None, task: str) ->
     """The settings of additive models, as far as they are given."""
     given = {name: value for name in _OF_CURVES if (value := getattr(options, name)) is not None}
     if not options.additive:
-        check(not given, f"--{next(iter(given), '')} goes with --additive.")
+        check(not given, f"--{next(iter(given), '')} can only be used with --additive.")
         return {}
-    check(task in _ADDITIVE, f"--additive goes with --task {' or '.join(_ADDITIVE)}, not with {task}.")
+    check(task in _ADDITIVE, f"--additive can only be used with --task {' or '.join(_ADDITIVE)}, not with {task}.")
     check(schema is not None, "--additive needs --schema, which declares bounds of numbers and values of categories.")
     pairs = {"pairs": _pairs(given["pairs"])} if "pairs" in given else {}
     return {"schema": schema, **given, **pairs}

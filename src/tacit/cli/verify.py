@@ -6,30 +6,21 @@ import argparse
 import itertools
 import sys
 
-from tacit import files
 from tacit.checks import PrivacyError, at_most
 from tacit.cli.ledger import is_ledger, run_verify
+from tacit.cli.options.promises import CAUTION
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.together import Together
 from tacit.types import ADJACENCIES
-
-_CAUTION = (
-    "This confirms that the recorded noise gives the recorded epsilon. That the noise was drawn, and the records were "
-    "clipped, is for whoever trained the model to say: the checksum finds damage, it is not a signature."
-)
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.epilog = _CAUTION
-    parser.add_argument("file", metavar="MODEL.json", help="or the file of a ledger")
-    parser.set_defaults(run=run, digest=None)
 
 
 def run(options: argparse.Namespace) -> int:
     """Verify every guarantee in the file: 1 when one does not hold."""
     if is_ledger(options.file):
         return run_verify(options)
-    stated: tuple[Guarantee, ...] = ()
+    from tacit import files  # brings scikit-learn along, which a ledger does without
+
+    stated: tuple[Guarantee | Together, ...] = ()
     try:
         stated = files.stated(options.file)
         for guarantee in stated:
@@ -52,5 +43,5 @@ def run(options: argparse.Namespace) -> int:
             )
         except PrivacyError:
             print(f"{lead}{adjacency} neighbours are not covered by this method's analysis")
-    print(f"\nVERIFIED. {_CAUTION}")
+    print(f"\nVERIFIED. {CAUTION}")
     return 0

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tacit.checks import PrivacyError
+from tacit.checks import PrivacyError, RefutedWarning
 from tacit.linear.losses import LOSSES, Logistic, Squared
 from tacit.mechanisms import METHODS, Chosen, Method
 from tacit.privacy.theorems import THEOREMS
 from tacit.published import PUBLISHED, PublishedMethod
-from tacit.training import RefutedWarning, prepare
+from tacit.training import prepare
 from tacit.types import Adjacency, Budget, Calibration, Facts, Status
 
 _PAPER_EPSILONS = (0.1, 1.0, 10.0)
@@ -91,6 +91,18 @@ def published_cells() -> list[tuple[str, ...]]:
         )
         for method in PUBLISHED.values()
     ]
+
+
+def listed() -> dict[str, Any]:
+    """What ``tacit methods`` prints, in plain data: it is stored with the package, and read in no time."""
+    return {
+        "header": list(HEADER),
+        "methods": [list(found.cells) for found in entries()],
+        "notes": list(NOTES),
+        "warning": WARNING,
+        "published_header": list(PUBLISHED_HEADER),
+        "published": [list(cells) for cells in published_cells()],
+    }
 
 
 def _facts(method: Method | PublishedMethod) -> Facts:

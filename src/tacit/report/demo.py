@@ -1,234 +1,131 @@
-"""The demonstration: every central method on data that ships with scikit-learn, at three budgets.
-
-The data are public, so scores on held-out records may be shown; on private data such a score is a release of its own.
-Bounds are constants of the data sets' own documentation, written down here and never computed.
-"""
+"""The demonstration: a made-up hospital, private models of it at several budgets, and a whole job under one ledger."""
 
 from __future__ import annotations
 
-import functools
-import math
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count as count_from
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn import datasets, linear_model
-from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
 
-from tacit.estimators import LinearRegression, LogisticRegression
+from tacit.estimators import AdditiveClassifier
+from tacit.evaluation import evaluate
+from tacit.evaluation.scores import Evaluation
+from tacit.ledger import Ledger, suspended
 from tacit.mechanisms import METHODS
-from tacit.report.results import Row, Statement, Study
-from tacit.types import Array
+from tacit.privacy.guarantee import Guarantee
+from tacit.report.effects import Effects
+from tacit.report.patients import DELTA, Hospital
+from tacit.report.results import Job, Marks, Row, Shape, Statement, Step, Study
+from tacit.statistics import describe
 
-EPSILONS = (0.1, 1.0, 3.0)
-REPETITIONS = 3
+TRAINED, HELD_OUT = 15_000, 10_000
+EPSILONS, PLACE = (0.1, 0.3, 1.0, 3.0), 2
+"""The budgets, and the place of the one to speak of."""
+REPETITIONS, OF_OTHERS = 5, 2
+"""Models at each budget: of the two defaults, and of every other method."""
+BUDGET, LOOK, SCORE = 2.0, 0.2, 0.3
+"""Epsilons of the job: the whole ledger's, that of the first look at the table, and that of the score."""
 
-# The "worst" measurements of the cell nuclei and their published ranges: Breast Cancer Wisconsin (Diagnostic).
-_NUCLEI = ((7.93, 36.04), (12.02, 49.54), (50.41, 251.2), (185.2, 4254.0), (0.071, 0.223), (0.027, 1.058), (0.0, 1.252),
-           (0.0, 0.291), (0.156, 0.664), (0.055, 0.208))  # fmt: skip
-# Ten measurements as published (centred and scaled) and the target, within the ranges that scikit-learn documents.
-_PATIENTS = ((-0.2, 0.2),) * 10
-_PROGRESSION = (25.0, 346.0)
+Train = Callable[[float], tuple[Marks, Guarantee]]
 
 
 @dataclass(frozen=True)
-class Task:
-    """A data set split in public, a private estimator to train on it, and a model without privacy beside it."""
+class Demonstration:
+    """All that the page shows: scores over epsilon, one model with its curves beside the truth, and the job."""
 
-    title: str
-    about: str
-    score: str
-    train: tuple[Array, NDArray[Any]] = field(repr=False)
-    test: tuple[Array, NDArray[Any]] = field(repr=False)
-    private: Callable[..., Any]
-    plain: Any
-    guess: tuple[str, float]
-
-    def rate(self, model: Any) -> float:
-        """The model's score on the held-out records: accuracy in percent, or root mean squared error."""
-        rows, targets = self.test
-        if self.score.startswith("accuracy"):
-            return 100.0 * float(np.mean(model.predict(rows) == targets))
-        return math.sqrt(np.mean((model.predict(rows) - targets) ** 2))
+    study: Study
+    job: Job
+    guarantee: Guarantee
+    effects: Effects
+    shapes: dict[str, Shape]
 
 
-def _scaled(X: Array, bounds: Sequence[tuple[float, float]]) -> Array:
-    """Columns from their public bounds to [-1, 1]; what lies outside is clipped."""
-    lower, upper = np.asarray(bounds, dtype=np.float64).T
-    return np.asarray(np.clip(2 * (X - lower) / (upper - lower) - 1, -1, 1))
-
-
-def _split(X: Array, y: NDArray[Any]) -> tuple[tuple[Array, NDArray[Any]], tuple[Array, NDArray[Any]]]:
-    train_rows, test_rows, train_targets, test_targets = train_test_split(X, y, test_size=0.3, random_state=0)
-    return (train_rows, train_targets), (test_rows, test_targets)
-
-
-def _breast_cancer() -> Task:
-    table = datasets.load_breast_cancer()
-    train, test = _split(_scaled(table.data[:, 20:], _NUCLEI), table.target)
-    return Task(
-        "Breast cancer: is a tumour malignant?",
-        f"Breast Cancer Wisconsin (Diagnostic): {len(train[0])} patients to train on, 10 measurements each, two "
-        f"classes by logistic regression; {len(test[0])} others to score it.",
-        "accuracy in percent",
-        train,
-        test,
-        functools.partial(LogisticRegression, classes=[0, 1]),
-        linear_model.LogisticRegression(),
-        ("always the commoner class", 100.0 * float(np.mean(test[1] == 1))),
-    )
-
-
-def _digits() -> Task:
-    table = datasets.load_digits()
-    train, test = _split(_scaled(table.data, [(0, 16)] * 64), table.target)
-    return Task(
-        "Handwriting: which digit is it?",
-        f"Optical Recognition of Handwritten Digits: {len(train[0]):,} images to train on, 8 by 8 pixels, ten classes, "
-        f"softmax regression; {len(test[0])} others to score it.",
-        "accuracy in percent",
-        train,
-        test,
-        functools.partial(LogisticRegression, classes=list(range(10))),
-        linear_model.LogisticRegression(max_iter=1000),
-        ("guessing", 10.0),
-    )
-
-
-def _diabetes() -> Task:
-    table = datasets.load_diabetes()
-    train, test = _split(_scaled(table.data, _PATIENTS), table.target)
-    middle = math.sqrt(np.mean((test[1] - sum(_PROGRESSION) / 2) ** 2))
-    return Task(
-        "Diabetes: how far will the disease progress in a year?",
-        f"Efron et al. 2004: {len(train[0])} patients to train on, 10 measurements each, linear regression by "
-        f"one method of each kind; {len(test[0])} others to score it, on a scale from 25 to 346 where less is better.",
-        "root mean squared error",
-        train,
-        test,
-        functools.partial(LinearRegression, target_bound=_PROGRESSION),
-        linear_model.LinearRegression(),
-        ("the middle of the range", middle),
-    )
-
-
-TASKS: dict[str, Callable[[], Task]] = {"breast-cancer": _breast_cancer, "digits": _digits, "diabetes": _diabetes}
-
-
-def _takers(loss: str) -> tuple[str, ...]:
-    """The default, and every method of a curator who holds the records that takes this loss."""
-    central = (name for name, method in METHODS.items() if method.mechanism.site != "input" and loss in method.losses)
-    return ("auto", *central)
-
-
-_ADMITTED = {
-    "breast-cancer": _takers("logistic"),
-    "digits": _takers("softmax"),
-    "diabetes": ("auto", "statistics", "objective", "adaptive", "gradient", "output"),
-}
-
-
-@functools.cache
-def _task(name: str) -> Task:
-    return TASKS[name]()
-
-
-def _row(name: str, method: str, epsilons: tuple[float, ...], repetitions: int) -> Row:
-    """One method on one task; every fit draws its own noise from the operating system."""
-    task = _task(name)
-    scores, statements = [], []
-    for epsilon in epsilons:
-        models = [task.private(epsilon, method=method).fit(*task.train) for _ in range(repetitions)]
-        scores.append(tuple(task.rate(model) for model in models))
-        statements.append(Statement.of(models[0].guarantee_))
-    return Row(method, _site(method), tuple(scores), tuple(statements))
-
-
-def _site(method: str) -> str:
-    """Where the noise goes; nowhere in particular for the default, which is one of the others."""
-    return METHODS[method].mechanism.site if method in METHODS else ""
+def others() -> tuple[str, ...]:
+    """Methods for logistic regression by a curator who holds the records."""
+    return tuple(name for name, one in METHODS.items() if one.mechanism.site != "input" and "logistic" in one.losses)
 
 
 def run(
     *,
-    tasks: Sequence[str] = tuple(TASKS),
-    methods: Sequence[str] = ("auto", *METHODS),
+    sizes: tuple[int, int] = (TRAINED, HELD_OUT),
+    methods: Sequence[str] | None = None,
     epsilons: tuple[float, ...] = EPSILONS,
-    repetitions: int = REPETITIONS,
-    workers: int | None = None,
+    place: int = PLACE,
+    repetitions: tuple[int, int] = (REPETITIONS, OF_OTHERS),
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Study]:
-    """Train every method on the tasks that admit it, in several processes, and collect the scores."""
-    jobs = [(task, method) for task in tasks for method in methods if method in _ADMITTED[task]]
-    # The sampled gradient methods take longest to calibrate: first in, so that no process waits for them at the end.
-    jobs.sort(key=lambda job: _site(job[1]) != "gradient")
-    rows: dict[tuple[str, str], Row] = {}
-    with _pool(min(workers or os.cpu_count() or 1, 8, len(jobs))) as submit:
-        for job, row in submit(jobs, epsilons, repetitions):
-            rows[job] = row
-            progress(len(rows), len(jobs))
-    return [
-        _study(task, epsilons, [rows[task, method] for method in methods if (task, method) in rows]) for task in tasks
+) -> Demonstration:
+    """Train everything, one model after the other; every fit draws its own noise from the operating system."""
+    people = Hospital.made_up(*sizes)
+    contest: list[tuple[str, Train, int]] = [
+        ("a curve for each column", people.curves, repetitions[0]),
+        ("a weight for each column", people.weights, repetitions[0]),
     ]
+    for name in others() if methods is None else methods:
+        contest.append((name, partial(people.weights, method=name), repetitions[1]))
+    total, done = len(epsilons) * sum(count for _, _, count in contest), count_from(1)
+    with threadpool_limits(1):  # matrices this small are slower with several threads, which wait for each other
+        job, model = _job(people, epsilons[place])
+        with suspended():  # nobody is in this table: a ledger that happens to be open is for other people
+            rows = [_row(*one, epsilons, place, lambda: progress(next(done), total)) for one in contest]
+    study = Study(
+        epsilons=epsilons, place=place, curves=rows[0], weights=rows[1], others=tuple(rows[2:]),
+        plain_curves=people.curves_without_privacy(), plain_weights=people.weights_without_privacy(),
+        guess=people.guess(), trained=sizes[0], held_out=sizes[1],
+    )  # fmt: skip
+    (effects,) = Effects.of(model)
+    return Demonstration(study, job, model.guarantee_, effects, people.shapes())
 
 
-def _study(name: str, epsilons: tuple[float, ...], rows: Sequence[Row]) -> Study:
-    task = _task(name)
-    plain = ("without privacy (scikit-learn)", task.rate(task.plain.fit(*task.train)))
-    return Study(task.title, task.about, task.score, epsilons, tuple(rows), plain, task.guess)
+def _row(name: str, train: Train, count: int, epsilons: Sequence[float], place: int, after: Callable[[], None]) -> Row:
+    """So many models at every budget, each with noise of its own; ``after`` each of them, somebody is told."""
+    fits: list[list[tuple[Marks, Guarantee]]] = []
+    for epsilon in epsilons:
+        fits.append([])
+        for _ in range(count):
+            fits[-1].append(train(epsilon))
+            after()
+    return Row(name, tuple(tuple(mark for mark, _ in models) for models in fits), Statement.of(fits[place][0][1]))
 
 
-Submit = Callable[[Sequence[tuple[str, str]], tuple[float, ...], int], Iterator[tuple[tuple[str, str], Row]]]
+def _job(people: Hospital, epsilon: float) -> tuple[Job, AdditiveClassifier]:
+    """Look at the table, train a model, score it: three releases about the same people, charged to one ledger.
+
+    The model's scores are log odds (margin 0), so that its curves can be laid beside those of the recipe.
+    """
+    train, test = people.train, people.test
+    with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder, "job.sqlite"), BUDGET, DELTA) as ledger:
+        table = describe(train.table, epsilon=LOOK, schema=people.schema)
+        model = AdditiveClassifier(epsilon, schema=people.schema, margin=0.0).fit(train.table)
+        found = evaluate(model, test.table, test.returned, epsilon=SCORE, metrics=["accuracy", "auc"])
+        balance, entries = ledger.verify(), ledger.entries
+    said = (
+        ("Look at the table", _seen(table.columns)),
+        ("Train the model", f"a curve for each of {len(people.schema.columns)} columns, shown above"),
+        ("Score it on held-out patients", _scored(found)),
+    )
+    steps = tuple(
+        Step(did, out, entry.guarantee.epsilon_at(delta=DELTA)) for (did, out), entry in zip(said, entries, strict=True)
+    )
+    return Job(steps, balance), model
 
 
-@contextmanager
-def _pool(workers: int) -> Iterator[Submit]:
-    """Runs jobs here (one worker) or in processes of their own, each with one thread for linear algebra."""
-    if workers <= 1:
-        yield lambda jobs, epsilons, repetitions: ((job, _row(*job, epsilons, repetitions)) for job in jobs)
-        return
-    before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = "1"  # read by the libraries of the new processes when they load
-    try:
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-
-            def submit(
-                jobs: Sequence[tuple[str, str]], epsilons: tuple[float, ...], repetitions: int
-            ) -> Iterator[tuple[tuple[str, str], Row]]:
-                futures = {pool.submit(_row, *job, epsilons, repetitions): job for job in jobs}
-                for future in as_completed(futures):
-                    yield futures[future], future.result()
-
-            yield submit
-    finally:
-        if before is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = before
+def _seen(columns: dict[str, Any]) -> str:
+    """Two of the released means, with their intervals."""
+    said = [
+        f"mean {name} {columns[name]['mean']:.1f} ({columns[name]['mean_interval'][0]:.1f} to "
+        f"{columns[name]['mean_interval'][1]:.1f})"
+        for name in ("age", "nights")
+    ]
+    return f"{said[0]}, {said[1]}, and much more"
 
 
-def summary(studies: Sequence[Study]) -> str:
-    """What the tables show of their first method, which is the default, and what to expect: two paragraphs."""
-    found = []
-    for study in studies:
-        middle, row = len(study.epsilons) // 2, study.rows[0]
-        name = study.title.split(":")[0].lower()
-        found.append(f"{name}, {study.score} {row.means[middle]:.1f} ({study.plain[1]:.1f} without privacy)")
-    first = studies[0]
-    return (
-        "Every central method, trained with fresh noise and with a guarantee that anyone can recompute (replace-one "
-        f"neighbours, delta = n**-1.5, {len(first.rows[0].scores[0])} repetitions). At epsilon = "
-        f"{first.epsilons[len(first.epsilons) // 2]:g}, method '{first.rows[0].name}' comes to: "
-        + "; ".join(found)
-        + ".\n\n"
-        "These data sets are small, a few hundred to a thousand records, and privacy is harder with fewer records, "
-        "because each one must be hidden among the others: at epsilon = 0.1 many methods are close to guessing, or "
-        "below it. The noise falls as 1/(n epsilon), so ten times the records at a tenth of the epsilon do about "
-        "as well."
+def _scored(found: Evaluation) -> str:
+    """The released scores, with their intervals."""
+    return ", ".join(
+        f"{name.replace('auc', 'AUC')} {value} ({low} to {high})" for name, value, low, high in found.rows()
     )

@@ -20,19 +20,21 @@ from tacit.types import Array
 MOST_PICTURES = 60
 """Terms that are drawn; those that matter less are in the tables alone."""
 BAND = (
-    "The band around a curve, and the bar around a dot, is 95% of the noise that privacy takes, estimated on the wide "
-    "side: where other noise would have put it, on the same records. It does not tell how another sample of people "
-    "would have come out."
+    "The band around a curve, or the bar around a dot, covers 95% of the noise that was added for privacy, estimated "
+    "generously: where other noise would have put the curve, on the same records. It does not show how another sample "
+    "of people would have come out."
 )
-NO_BAND = "How far the noise that privacy takes moves these curves is not known for this method: there are no bands."
+NO_BAND = (
+    "There are no bands: for this method it is not known how far the noise that was added for privacy moves the curves."
+)
 CARE = (
-    "Columns that say the same share one effect in any proportion, so their curves may trade places from fit to fit: "
-    "read them together. A curve tells what the model does, not what causes what."
+    "Columns that carry the same information share one effect, and how they share it may change from fit to fit: read "
+    "their curves together. A curve shows what the model does, not what causes what."
 )
 SPREAD = (
-    "Spread: how far the column moves the score from record to record (the standard deviation of its curve, over the "
-    "records as released sums tell them, or else evenly over its slots). Noise: how much of that noise alone may "
-    "account for, on the wide side."
+    "Spread: how far the column moves the score from one record to another (the standard deviation of its curve, "
+    "weighted by released sums where there are any, otherwise evenly over its slots). Noise: how much of that may be "
+    "due to noise alone, estimated generously."
 )
 
 
@@ -64,7 +66,7 @@ class Effects:
 
     @classmethod
     def of(cls, model: Additive) -> tuple[Self, ...]:
-        """Of each output of a fitted model: one, or one a class where there are more than two."""
+        """Of each output of a fitted model: one, or one per class where there are more than two."""
         offsets = np.atleast_1d(model.offset_)
         parts = [model.slot_weights_[slots] for _, slots in parts_of(model.schema_)]
         found = []

@@ -1,120 +1,78 @@
-"""One HTML file that opens offline: what was measured, and the guarantees of the models it was measured on.
+"""HTML files that open offline: what all pages share, and the page of a fitted model.
 
-The page is in ``templates``, where everything that is put in is escaped but the pictures, which are made here. Without
-matplotlib (the extra ``plot``) the report has tables and no pictures.
+The pages are in ``templates``, where everything that is put in is escaped except the pictures, which are made here.
+Without matplotlib (the extra ``plot``) they have tables and no pictures.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit._version import __version__
+from tacit.checks import at_most
 from tacit.estimators.additive import Additive
-from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.together import Together
 from tacit.reading import write_whole
 from tacit.report import pictures
 from tacit.report.effects import BAND, CARE, MOST_PICTURES, NO_BAND, SPREAD, Effects
-from tacit.report.results import Accounts, Statement, Study
-
-MEANING = (
-    "A guarantee bounds what anyone who sees a model can learn about one record in its training data. With "
-    "(epsilon, delta)-differential privacy, replacing that record by any other changes the probability of whatever the "
-    "model shows by a factor of at most e^epsilon (1.1 at epsilon = 0.1, 2.7 at 1, 20 at 3), but for a probability of "
-    "delta. It holds whatever else the reader knows, now or later. It does not hide what is true of people in general, "
-    "and the epsilons of several models trained on the same records add up."
-)
+from tacit.report.meaning import Meaning
+from tacit.report.results import Accounts, Shape
 
 CURATOR = (
     "NOT PRIVATE: this page counts what each record itself spent. These numbers are computed from the records, without "
-    "noise. The page is for whoever holds the records; do not publish it or send it on. The model and its guarantee "
-    "may be released without it."
+    "noise. This page is only for the person who holds the records; do not publish it or pass it on. The model and its "
+    "guarantee may be released without it."
 )
+_WHOLE = (
+    "This model depends on releases before it, and the price of all of them together is epsilon = {epsilon} at delta = "
+    "{delta}. What stands below is the part of the model alone."
+)
+_WORDS = {"band": BAND, "no_band": NO_BAND, "care": CARE, "spread": SPREAD, "curator": CURATOR}
 
-EFFECTS = {"band": BAND, "no_band": NO_BAND, "care": CARE, "spread": SPREAD}
 
+def write_model_report(path: str | Path, model: Any, title: str, whole: Together | None = None) -> None:
+    """Write a fitted model's guarantees, an additive one's curves, and records' own accounts where there are any.
 
-def write_report(
-    path: str | Path,
-    title: str,
-    *,
-    summary: str = "",
-    studies: Sequence[Study] = (),
-    guarantees: Mapping[str, Guarantee] | None = None,
-    accounts: Mapping[str, Accounts] | None = None,
-    effects: Sequence[Effects] = (),
-) -> None:
-    """Write studies, curves, guarantees and records' own accounts of models (by any name) to one HTML file.
-
-    With accounts the page is not private, and says so at its head.
+    With accounts the page is not private, and says so at its head. ``whole``: the price of the model together with what
+    it was trained behind, which then comes first.
     """
-    drawn = pictures.available()
-    page = (
-        _templates()
-        .get_template("page.html")
-        .render(
-            title=title,
-            curator=CURATOR,
-            meaning=MEANING,
-            version=__version__,
-            drawn=drawn,
-            summary=[part for part in summary.split("\n\n") if part],
-            studies=[(study, _figures(study, number) if drawn else []) for number, study in enumerate(studies)],
-            effects=[(part, _curves(part, number) if drawn else []) for number, part in enumerate(effects)],
-            words=EFFECTS,
-            guarantees={name: Statement.of(guarantee) for name, guarantee in (guarantees or {}).items()},
-            accounts=accounts or {},
-        )
-    )
-    write_whole(path, page)
-
-
-def write_model_report(path: str | Path, model: Any, title: str) -> None:
-    """Write a fitted model's guarantees, an additive one's curves, and records' own accounts where there are any."""
-    guarantees = {"The model": model.guarantee_}
+    meaning = Meaning.of(model.guarantee_)
+    if whole is not None:
+        total = _WHOLE.format(epsilon=at_most(whole.epsilon, 6), delta=at_most(whole.delta, 3))
+        meaning = replace(meaning, first=(total, *meaning.first))
+    meanings = {"What it promises": meaning}
     if hasattr(model, "record_guarantee_"):
-        guarantees["One record, as it leaves its owner"] = model.record_guarantee_
+        meanings["What it promises for one record, as it leaves its owner"] = Meaning.of(model.record_guarantee_)
     spent = vars(model).get("spent_")
-    accounts = {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)} if spent is not None else {}
-    effects = Effects.of(model) if isinstance(model, Additive) else ()
-    unknown = "Each record's own epsilon is known, and on this page, only with method 'individual'."
-    summary = "" if accounts or effects else unknown
-    write_report(path, title, summary=summary, guarantees=guarantees, accounts=accounts, effects=effects)
+    accounts = {} if spent is None else {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)}
+    parts = Effects.of(model) if isinstance(model, Additive) else ()
+    drawn = [(part, drawn_terms(part, f"t{number}")) for number, part in enumerate(parts)]
+    write_whole(path, rendered("model.html", title=title, meanings=meanings, accounts=accounts, effects=drawn))
 
 
-def _templates() -> Environment:
-    return Environment(
+def rendered(template: str, **content: Any) -> str:
+    """A page from its template."""
+    environment = Environment(
         loader=PackageLoader("tacit.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
+    page = environment.get_template(template)
+    return page.render(**content, version=__version__, drawn=pictures.available(), words=_WORDS)
 
 
-def _figures(study: Study, number: int) -> list[str]:
-    """A picture for every group of methods: an SVG element, with the names in it escaped."""
-    levels = [pictures.Level(*study.plain), pictures.Level(*study.guess)]
-    values = [level.value for level in levels]
-    values += [
-        m + s * sign for row in study.rows for m, s in zip(row.means, row.spreads, strict=True) for sign in (-1, 1)
+def drawn_terms(part: Effects, key: str, shapes: Mapping[str, Shape] | None = None) -> list[tuple[str, str]]:
+    """Names and pictures of the terms that matter most, beside their true shapes where these are known."""
+    if not pictures.available():
+        return []
+    return [
+        (
+            effect.term.name,
+            pictures.curve(effect.term, part.unit, f"{key}-{place}", (shapes or {}).get(effect.term.name)),
+        )
+        for place, effect in enumerate(part.effects[:MOST_PICTURES])
     ]
-    values = [value for value in values if math.isfinite(value)]
-    margin = 0.05 * (max(values) - min(values) or 1.0)
-    drawn = []
-    for group in dict.fromkeys(row.group for row in study.rows if row.group):
-        traces = [pictures.Trace(row.name, row.means, row.spreads) for row in study.rows if row.group == group]
-        drawn.append(
-            pictures.curves(
-                title=f"Noise in the {group}", score=study.score, epsilons=study.epsilons, traces=traces,
-                levels=levels, limits=(min(values) - margin, max(values) + margin), key=f"s{number}-{group}",
-            )
-        )  # fmt: skip
-    return drawn
-
-
-def _curves(part: Effects, number: int) -> list[tuple[str, str]]:
-    """Names and pictures of the terms that matter most."""
-    shown = enumerate(part.effects[:MOST_PICTURES])
-    return [(effect.term.name, pictures.curve(effect.term, part.unit, f"t{number}-{place}")) for place, effect in shown]

@@ -1,15 +1,17 @@
-"""What a report shows: scores of methods over epsilons, guarantees, and how much of a budget records spent."""
+"""What reports show: scores of methods over epsilons, certificates, and what was spent of a budget on what."""
 
 from __future__ import annotations
 
 import base64
 import math
-import statistics
 from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
 
 import numpy as np
 
-from tacit.checks import at_most
+from tacit.checks import at_least, at_most
+from tacit.ledger import Balance
 from tacit.mechanisms.spending import Spent
 from tacit.privacy.guarantee import Guarantee
 
@@ -85,51 +87,118 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One method of a study: its scores (one a repetition) and its guarantee at every epsilon.
+class Marks:
+    """How well a model does on records that it was not trained on: accuracy in percent, and area under the curve."""
 
-    Rows of one ``group`` share a picture; a row without a group is in the table only.
-    """
-
-    name: str
-    group: str
-    scores: tuple[tuple[float, ...], ...]
-    statements: tuple[Statement, ...]
-
-    @property
-    def means(self) -> tuple[float, ...]:
-        """Mean score at every epsilon."""
-        return tuple(statistics.fmean(scores) for scores in self.scores)
-
-    @property
-    def spreads(self) -> tuple[float, ...]:
-        """Standard deviation over the repetitions, at every epsilon."""
-        return tuple(statistics.pstdev(scores) for scores in self.scores)
+    accuracy: float
+    auc: float
 
 
 @dataclass(frozen=True)
+class Row:
+    """One method: the marks of its models at every epsilon, and the certificate of one of them."""
+
+    name: str
+    marks: tuple[tuple[Marks, ...], ...]
+    statement: Statement
+
+    @property
+    def means(self) -> tuple[Marks, ...]:
+        """The mean at every epsilon."""
+        return tuple(
+            Marks(fmean(one.accuracy for one in models), fmean(one.auc for one in models)) for models in self.marks
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Study:
-    """Methods times epsilons on one data set. ``plain`` is the score without privacy, ``guess`` that without data."""
+    """Methods times epsilons on one public table; ``place`` is that of the epsilon to speak of.
 
-    title: str
-    about: str
-    score: str
+    ``curves`` and ``weights``: the private additive and the private linear model, by the default method; ``others``:
+    linear models by all methods; ``plain_curves`` and ``plain_weights``: the same without privacy; ``guess``: the
+    accuracy of always giving the more frequent answer, in percent.
+    """
+
     epsilons: tuple[float, ...]
-    rows: tuple[Row, ...]
-    plain: tuple[str, float]
-    guess: tuple[str, float]
+    place: int
+    curves: Row
+    weights: Row
+    others: tuple[Row, ...]
+    plain_curves: Marks
+    plain_weights: Marks
+    guess: float
+    trained: int
+    held_out: int
 
-    def cell(self, row: Row, position: int) -> str:
-        """Mean and spread, as text."""
-        return f"{row.means[position]:.1f} ± {row.spreads[position]:.1f}"
+    @property
+    def epsilon(self) -> float:
+        """The one to speak of."""
+        return self.epsilons[self.place]
 
-    def learned(self, mean: float) -> float:
-        """How far the score has come from the guess (0) to the model without privacy (1)."""
-        span = self.plain[1] - self.guess[1]
-        return min(1.0, max(0.0, (mean - self.guess[1]) / span)) if span else 0.0
+    @property
+    def private(self) -> Marks:
+        """The mean of the private additive models at that epsilon."""
+        return self.curves.means[self.place]
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """A header and rows of text: the methods, then the two references in the first column of scores."""
-        rows = [[row.name, *(self.cell(row, place) for place in range(len(self.epsilons)))] for row in self.rows]
-        rows += [[name, f"{value:.1f}"] for name, value in (self.plain, self.guess)]
-        return ["", *(f"epsilon = {epsilon:g}" for epsilon in self.epsilons)], rows
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All private models: the two defaults first."""
+        return (self.curves, self.weights, *self.others)
+
+    @property
+    def headline(self) -> str:
+        """The result, in a line."""
+        return f"{self.private.accuracy:.1f}% correct with privacy, {self.plain_curves.accuracy:.1f}% without"
+
+    @property
+    def result(self) -> str:
+        """The result, in two sentences."""
+        lost = round(self.plain_curves.accuracy, 1) - round(self.private.accuracy, 1)
+        compared = f"{abs(lost):.1f} percentage points {'less' if lost > 0 else 'more'} than"
+        if abs(lost) < 0.05:
+            compared = "as much as"
+        return (
+            f"A model that was trained on {self.trained:,} patients with a privacy guarantee (epsilon = "
+            f"{self.epsilon:g}) answers correctly for {self.private.accuracy:.1f}% of patients it has never seen. That "
+            f"is {compared} without privacy, and {self.private.accuracy - self.guess:.1f} points more than by always "
+            "giving the more frequent answer."
+        )
+
+    def learned(self, accuracy: float) -> float:
+        """How far an accuracy has come from the guess (0) to the additive model without privacy (1)."""
+        span = self.plain_curves.accuracy - self.guess
+        return min(1.0, max(0.0, (accuracy - self.guess) / span)) if span else 0.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The true shape of a column: what it adds to the log odds at points, or for values; of mean 0 over the records."""
+
+    points: tuple[Any, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One release of a job: what was done, what came out, and its own epsilon."""
+
+    did: str
+    found: str
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """Releases that were charged to one ledger, and where the ledger stands."""
+
+    steps: tuple[Step, ...]
+    balance: Balance
+
+    def rows(self) -> list[tuple[str, str, str, float]]:
+        """What was done, what came out, its epsilon, and that as a part of the budget; then all, and what is left."""
+        whole, spent, left = self.balance.epsilon, self.balance.spent, self.balance.left
+        return [
+            *((step.did, step.found, at_most(step.epsilon), step.epsilon / whole) for step in self.steps),
+            ("All together", "", at_most(spent, 3), spent / whole),
+            (f"Left of {whole:g}", "for one more release", at_least(left), left / whole),
+        ]
