@@ -10,9 +10,10 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOMS = (
-    "_version", "checks", "types", "rounding", "reading", "data", "schema", "streams", "features", "linear", "privacy",
-    "ledger", "influence", "mechanisms", "training", "estimators", "statistics", "evaluation", "search", "nn", "files",
-    "published", "protocol", "datasets", "report", "audit", "cli", "tacit",
+    "_version", "settings", "saving", "checks", "arguments", "types", "rounding", "reading", "data", "schema",
+    "streams", "features", "linear", "privacy", "ledger", "influence", "mechanisms", "training", "estimators",
+    "statistics", "evaluation", "search", "nn", "files", "published", "protocol", "datasets", "report", "audit",
+    "collector", "cli", "tacit",
 )  # fmt: skip
 """From top to bottom: a folder of ``src/tacit`` or a module beside them; ``tacit`` is the package's own face, last."""
 
@@ -22,12 +23,16 @@ Graph = dict[str, set[str]]
 
 
 def modules(source: Path = SOURCE) -> dict[str, ast.Module]:
-    """Every module of the package by its full name, parsed; a package's own module bears the package's name."""
+    """Every module of the package by its full name, parsed; a package's own module bears the package's name.
+
+    Migrations are scripts that Alembic runs, not modules.
+    """
     return {
         ".".join((source.name, *path.relative_to(source).with_suffix("").parts)).removesuffix(".__init__"): ast.parse(
             path.read_text(encoding="utf-8")
         )
         for path in sorted(source.rglob("*.py"))
+        if "migrations" not in path.parts
     }
 
 
