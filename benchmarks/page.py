@@ -1,4 +1,4 @@
-"""Write the tables of recorded rows into docs/benchmarks.md, between the markers of their part.
+"""Write the tables of recorded rows into docs/benchmarks.md, between the markers of their part, and draw them.
 
 python benchmarks/page.py [--rows FOLDER]    # the folder of bench-accuracy.json and bench-methods.json
 """
@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import methods
+import picture
 import versus
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -35,6 +36,7 @@ def main() -> None:
             page = replaced(page, part, text(json.loads(rows.read_text(encoding="utf-8"))))
             print(f"{part}: written from {rows}")
     PAGE.write_text(page, encoding="utf-8")
+    picture.main()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """A loss's own code in as many digits as mpmath is asked for: what doubles lose shows, for any loss of one score."""
 
+import math
+
 import mpmath
 import numpy as np
 
@@ -41,7 +43,7 @@ def value_of(loss, z, y):
     """The loss of one record, from mpmath scores (a list) and its target."""
     if loss.coupled:
         top, z = _lowered(loss, z, y)
-        return mpmath.log(mpmath.fsum(mpmath.exp(v - top) for v in z)) + top - z[int(y)]
+        return mpmath.log(mpmath.fsum(_part(v - top) for v in z)) + top - z[int(y)]
     return loss.value(digits([z]), digits([[y]]))[0, 0]
 
 
@@ -49,7 +51,7 @@ def slope_of(loss, z, y):
     """Its slopes, as a list."""
     if loss.coupled:
         top, z = _lowered(loss, z, y)
-        parts = [mpmath.exp(v - top) for v in z]
+        parts = [_part(v - top) for v in z]
         return [p / mpmath.fsum(parts) - (j == int(y)) for j, p in enumerate(parts)]
     return list(loss.slope(digits([z]), digits([[y]]))[0])
 
@@ -58,3 +60,8 @@ def _lowered(loss, z, y):
     """SciPy's functions of several scores take doubles only: softmax is written out."""
     z = [v - (loss.margin if j == int(y) else 0) for j, v in enumerate(z)]
     return max(z), z
+
+
+def _part(below):
+    """exp, beside a part that is 1: nothing where it is beyond twice the digits, since mpmath is slow there."""
+    return mpmath.exp(below) if below > -2 * mpmath.mp.dps * math.log(10) else mpmath.mpf(0)

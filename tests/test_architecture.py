@@ -13,8 +13,6 @@ import pytest
 from docs.draw import PICTURE, drawing
 from docs.rooms import ROOMS, SOURCE, climbs, floors, graph, imported, modules, room
 
-TREES = modules()
-USES = graph(TREES)
 MOST_LINES = 400
 TWICE = {
     "schema": "schema/schema.py is the noun of its room",
@@ -50,8 +48,19 @@ OWN_DICE = {
 """Modules, or rooms, with randomness that is not from ``privacy/sources.py``, and why no promise rests on it."""
 
 
-def module_id(module):
-    return module.removeprefix("tacit.")
+@pytest.fixture(scope="module")
+def trees():
+    return modules()
+
+
+@pytest.fixture(scope="module")
+def uses(trees):
+    return graph(trees)
+
+
+def broken(trees, rule):
+    """What a rule finds, by module: nothing where all keep it."""
+    return {module: found for module, tree in trees.items() if (found := list(rule(module, tree)))}
 
 
 def foreign_secrets(tree):
@@ -102,21 +111,21 @@ def stems(names):
     return {stem for stem, count in found.items() if count > 1}
 
 
-def test_every_module_has_a_room_and_every_room_a_module():
-    assert {room(module) for module in TREES} == set(ROOMS)
+def test_every_module_has_a_room_and_every_room_a_module(trees):
+    assert {room(module) for module in trees} == set(ROOMS)
 
 
-def test_a_module_imports_only_from_rooms_above():
-    assert climbs(USES) == []
+def test_a_module_imports_only_from_rooms_above(uses):
+    assert climbs(uses) == []
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_within_a_room_there_is_an_order(name):
-    assert sum(map(len, floors(USES, name))) == sum(room(module) == name for module in TREES)
+def test_within_a_room_there_is_an_order(name, trees, uses):
+    assert sum(map(len, floors(uses, name))) == sum(room(module) == name for module in trees)
 
 
-def test_the_drawing_is_of_today():
-    assert PICTURE.read_text(encoding="utf-8") == drawing(USES), "run `make graph`"
+def test_the_drawing_is_of_today(uses):
+    assert PICTURE.read_text(encoding="utf-8") == drawing(uses), "run `make graph`"
 
 
 def test_the_page_lists_the_rooms_in_order():
@@ -125,40 +134,37 @@ def test_the_page_lists_the_rooms_in_order():
     assert [name for row in rows for name in re.findall(r"`(\w+)/?`", row)] == list(ROOMS)
 
 
-def test_no_stem_occurs_twice_unless_its_folder_tells():
-    assert stems(TREES) == set(TWICE), "a new pair, or an exception that is not needed any more"
+def test_no_stem_occurs_twice_unless_its_folder_tells(trees):
+    assert stems(trees) == set(TWICE), "a new pair, or an exception that is not needed any more"
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_modules_are_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+def test_modules_are_short():
+    lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
+    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
-@pytest.mark.parametrize("module", TREES, ids=module_id)
-def test_the_package_stands_alone(module):
-    assert not outside(TREES[module])
+def test_the_package_stands_alone(trees):
+    assert broken(trees, lambda module, tree: outside(tree)) == {}
 
 
-@pytest.mark.parametrize("module", TREES, ids=module_id)
-def test_no_private_parts_of_other_libraries(module):
-    assert list(foreign_secrets(TREES[module])) == []
+def test_no_private_parts_of_other_libraries(trees):
+    assert broken(trees, lambda module, tree: foreign_secrets(tree)) == {}
 
 
-@pytest.mark.parametrize("module", TREES, ids=module_id)
-def test_no_records_on_the_public_side(module):
-    public = room(module) in PUBLIC_ROOMS or module in PUBLIC_MODULES
-    assert list(takes_records(TREES[module], public)) == []
+def test_no_records_on_the_public_side(trees):
+    public = {module for module in trees if room(module) in PUBLIC_ROOMS} | PUBLIC_MODULES
+    assert broken(trees, lambda module, tree: takes_records(tree, module in public)) == {}
 
 
-def test_the_public_side_is_still_called_that():
+def test_the_public_side_is_still_called_that(trees):
     """A class, function or module that was renamed would pass unseen."""
-    made = {node.name for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    made = {node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     assert made >= PRIVATE_WORDS
-    assert TREES.keys() >= PUBLIC_MODULES
+    assert trees.keys() >= PUBLIC_MODULES
 
 
-def test_randomness_has_one_door():
-    users = {module for module, tree in TREES.items() if any(own_dice(tree))}
+def test_randomness_has_one_door(trees):
+    users = {module for module, tree in trees.items() if any(own_dice(tree))}
     excused = {module: [door for door in OWN_DICE if f"{module}.".startswith(f"{door}.")] for module in users}
     assert [module for module, doors in excused.items() if not doors] == [], "a source of randomness of its own"
     assert {door for doors in excused.values() for door in doors} == set(OWN_DICE), "an exception without a use"

@@ -259,3 +259,17 @@ def test_the_page_has_the_markers_of_every_part(harness):
     text = page.PAGE.read_text(encoding="utf-8")
     for part in page.PARTS:
         assert part in page.replaced(text, part, part)
+
+
+def test_the_picture_shows_the_numbers_of_the_page(harness):
+    picture = harness("picture")
+    page = picture.PAGE.read_text(encoding="utf-8")
+    assert picture.PICTURE.read_text(encoding="utf-8") == picture.draw(page)
+    epsilons, private, plain = picture.read(page)
+    assert epsilons == [0.1, 0.5, 1.0, 3.0]
+    line = next(line for line in page.splitlines() if line.startswith("| DP-EBM") and "±" in line)
+    assert all(f"{level:.2f} ±" in line for level in private["DP-EBM", "add-remove"])
+    assert f"{plain['scikit-learn linear']:.2f} ±" in page
+    moved = page.replace("| DP-EBM ", "| DP-EBX ")
+    with pytest.raises(ValueError, match="lacks a row"):
+        picture.read(moved)

@@ -351,6 +351,7 @@ def test_nothing_is_read_from_under_a_mask(rng):
     np.testing.assert_array_equal(model.fit(whole, y).coef_, LogisticRegression(random_state=0).fit(X, y).coef_)
 
 
+@pytest.mark.filterwarnings("ignore:X has feature names")
 def test_networks_read_nothing_from_under_a_mask_and_any_container_alike(rng):
     nn = pytest.importorskip("tacit.nn")
     X, y = rng.normal(size=(20, 3)), rng.integers(0, 2, 20)

@@ -286,7 +286,7 @@ A, B = ["a", RANGE], ["b", RANGE]
         ({"bins": 4, "values": ["x"]}, "Column 'a' is a category"),
         ({"bins": 4, "missing": 1}, "missing of column 'a' to be true or false"),
         ({"bins": 4, "lower": "0"}, "lower and upper of column 'a' to be numbers"),
-        ({"bins": [4], "lower": 10}, "lower=10 < upper=10 for column 'a'"),
+        ({"bins": [4], "lower": 10}, "lower bound of column 'a' must be below the upper"),
         ({"bins": 4, "upper": INF}, "column 'a', neither beyond"),
     ],
 )  # fmt: skip
@@ -296,7 +296,7 @@ def test_bad_curves_get_a_sentence(entries, sentence):
 
 
 def test_bounds_are_needed():
-    with pytest.raises(ValueError, match="Column 'a' needs lower and upper beside knots"):
+    with pytest.raises(ValueError, match="Column 'a' needs lower and upper in addition to knots"):
         Schema.from_dict({"columns": {"a": {"lower": 0, "knots": 4}}})
 
 

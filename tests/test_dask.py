@@ -340,7 +340,7 @@ def test_what_is_sent_is_not_shown():
 def test_a_worker_of_another_version_is_refused():
     with pytest.raises(ToldError) as told:
         of_piece("0.0", Persons(None), Sent.of(0, None, None), [])
-    assert "driver 0.0. Install the same." in str(told.value.args[0])
+    assert "driver 0.0. Install the same version." in str(told.value.args[0])
 
 
 def test_sampled_records_are_asked_of_the_pieces_that_have_them(client, folder, tmp_path):
@@ -381,7 +381,7 @@ def test_engines_that_are_none(folder, monkeypatch):
     with pytest.raises(ValueError, match=r"^There is no current client of dask\.distributed\."):
         line(numbers(folder, "dask"))
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(ValueError, match=r"pip install 'tacit\[dask\]'$"):
+    with pytest.raises(ValueError, match=r"pip install '\.\[dask\]'$"):
         cluster_of("dask")
 
 

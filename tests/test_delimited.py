@@ -1,6 +1,8 @@
 """CSV files: Arrow's reader gives the standard library's cells, or leaves the file to it."""
 
+import bz2
 import gzip
+import lzma
 
 import pytest
 from hypothesis import given, settings
@@ -103,9 +105,23 @@ def test_dialects(tmp_path, suffix, encoding, sign):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"a,b\n1\n", "Line 2 of f.csv has 1 cells, but its first line names 2."),
-        (b"a,b\n1,\xff\n", "f.csv is not UTF-8 text. Save it as UTF-8, or as Parquet."),
-        (b"a,a\n1,2\n", "f.csv gives the same name to two columns in its first line."),
+        (b"a,b\n1\n", "Line 2 of f.csv has 1 cell, but its first line names 2."),
+        (
+            b"a,b\n1,\xff\n",
+            "f.csv is not UTF-8 text. Name its encoding (--encoding cp1252 for many files from Windows; in Python, "
+            "encoding='cp1252'), or save it as UTF-8.",
+        ),
+        (b"a,a\n1,2\n", "f.csv gives the same name to two columns in its first line: 'a'."),
+        (
+            b"a,,\n1,,\n",
+            "f.csv has two columns without a name in its first line: are there separators at the ends of its lines?",
+        ),
+        (
+            "a,b\n1,2\n".encode("utf-16-le"),
+            "f.csv has zero bytes in its first line: is it UTF-16? Then use --encoding utf-16-le.",
+        ),
+        (b"PK\3\4...", "f.csv is a zip archive or an Excel workbook. Unpack it, or save the sheet as CSV."),
+        (b"PAR1...", "f.csv is a Parquet file. Let its name end in .parquet."),
         (b"", "f.csv is empty: expected a line with the names of the columns."),
         (b"a,b\n1,2\n" * 50 + b"1,secret,\n", "Line 101 of f.csv has 3 cells, but its first line names 2."),
     ],
@@ -116,6 +132,41 @@ def test_faults_are_one_sentence_and_quote_nothing(tmp_path, content, sentence):
         read_table(tmp_path / "f.csv")
     assert str(caught.value) == sentence
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_first_line_says_what_separates_cells(tmp_path, sign, quote, encoding):
+    """And the mark before it that a file is UTF-16. Cells do not: they hold more commas than anything else."""
+    path = tmp_path / "f.csv"
+    text = sign.join(f"{quote}{name}{quote}" for name in "ab") + "\r\n" + f"1,5{sign}2,3,4\r\n" * 3
+    path.write_bytes(text.encode(encoding))
+    assert read(path, Dialect()) == {"a": ["1,5"] * 3, "b": ["2,3,4"] * 3}
+    assert (header_of(path, Dialect()), count_rows(path, Dialect())) == (["a", "b"], 3)
+
+
+def test_a_separator_that_is_named_is_the_only_one(tmp_path):
+    (tmp_path / "f.csv").write_text("a;b\n1;2\n", encoding="utf-8")
+    assert read(tmp_path / "f.csv", Dialect(",")) == {"a;b": ["1;2"]}
+    assert read_table(tmp_path / "f.csv", ["a;b"])["a;b"].tolist() == ["1;2"]  # the lone column that is asked for
+    (tmp_path / "f.csv").write_text("a;b,c\n1,2\n", encoding="utf-8")
+    assert read(tmp_path / "f.csv", Dialect()) == {"a;b": ["1"], "c": ["2"]}  # a comma comes first
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_compressed_files_are_known_by_their_names_and_by_their_bytes(tmp_path, suffix, pack):
+    text = "a,b\n" + "1,é\n" * 1000
+    for name in (f"f.csv.{suffix}", "f.csv"):
+        path = tmp_path / name
+        path.write_bytes(pack(text.encode()))
+        assert read(path, Dialect()) == {"a": ["1"] * 1000, "b": ["é"] * 1000}
+        for size in (len(path.read_bytes()) // 2, len(path.read_bytes()) - 1):
+            path.write_bytes(path.read_bytes()[:size])
+            with pytest.raises(
+                ValueError, match=r"^f\.csv.* is not a readable (gzip|bzip2|xz) file, or it was cut off"
+            ):
+                read_table(path)
 
 
 @pytest.mark.parametrize("cut", [5, 40])

@@ -18,7 +18,7 @@ from tacit.datasets import cache as store
 from tacit.datasets import recipes
 from tacit.datasets.contents import File
 
-pooch = pytest.importorskip("pooch", reason="fetching needs the extra 'datasets': pip install 'tacit[datasets]'")
+pooch = pytest.importorskip("pooch", reason="fetching needs the extra 'datasets': pip install '.[datasets]'")
 
 TEXT = b"1,5,1,1,1,2,?,3,1,1,2\n2,9,7,1,1,2,1,3,1,1,4\n"
 
@@ -204,6 +204,28 @@ def test_one_archive_serves_several_files_with_one_request(server, cache, monkey
     assert kept(cache) == ["adult/adult.zip"]
 
 
+def test_a_plain_file_is_kept_under_the_name_that_it_has_here(server, cache, monkeypatch):
+    recipe = recipes.RECIPES["credit_card_fraud"]
+    content = b"Time,V1,Class\n1.0,2.5,1\n"
+    page = f"{server.address}/balanced_creditcard.csv"
+    file = replace(recipe.files["all"][0], sha256=hashlib.sha256(content).hexdigest(), addresses=(page,))
+    monkeypatch.setitem(recipes.RECIPES, "credit_card_fraud", replace(recipe, files={"all": (file,)}))
+    server.pages["/balanced_creditcard.csv"] = content
+    (place,) = datasets.fetch("credit_card_fraud")
+    assert kept(cache) == [file.place]
+    assert place.read_bytes() == content
+    assert datasets.load("credit_card_fraud").table["V1"].tolist() == [2.5]
+
+
+def test_a_source_without_a_checksum_is_fetched_if_it_looks_right(server, cache):
+    server.pages["/source"] = b"words"
+    with pytest.raises(FileNotFoundError, match="what came is not the published file"):
+        store.fetch_source("set/source", f"{server.address}/source", lambda path: False)
+    place = store.fetch_source("set/source", f"{server.address}/source", lambda path: path.read_bytes() == b"words")
+    assert (place, kept(cache)) == (cache / "set" / "source", ["set/source"])
+    assert store.fetch_source("set/source", f"{server.address}/source", lambda path: False) == place  # it is here
+
+
 def test_a_cache_that_cannot_be_written_is_told(server, cache, monkeypatch):
     cache.write_text("a file where the folder should be")
     server.pages["/file"] = gzip.compress(TEXT)
@@ -225,7 +247,7 @@ def test_without_pooch_files_at_hand_are_read_and_others_get_a_sentence(server, 
     monkeypatch.setitem(sys.modules, "pooch", None)
     monkeypatch.delenv("TACIT_CACHE")
     file = serve(monkeypatch, f"{server.address}/file")
-    with pytest.raises(FileNotFoundError, match=r"needs pooch. Install it with: pip install 'tacit\[datasets\]'"):
+    with pytest.raises(FileNotFoundError, match=r"needs pooch. In Tacit's source: pip install '\.\[datasets\]'"):
         datasets.load("breast_cancer")
     own = cache.parent / "data" / file.place
     own.parent.mkdir(parents=True)

@@ -19,7 +19,7 @@ SCRIPT = Path(__file__).parent.parent / "benchmarks" / "embeddings.py"
 
 @pytest.fixture(scope="module")
 def script():
-    pytest.importorskip("torch", reason="the benchmark's network needs the extra 'torch': pip install 'tacit[torch]'")
+    pytest.importorskip("torch", reason="the benchmark's network needs the extra 'torch': pip install '.[torch]'")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "markdown", SimpleNamespace(table=None))  # its neighbour, which writes tables
         yield runpy.run_path(str(SCRIPT))

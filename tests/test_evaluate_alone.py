@@ -8,7 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Plain
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import tacit
 from tacit import AdditiveClassifier, LinearRegression, LinearSVC, LogisticRegression, PoissonRegressor
@@ -16,6 +19,9 @@ from tacit.evaluation.answers_alone import Answers
 from tacit.evaluation.asked import Kind, layout_of
 from tacit.evaluation.judged import judged_labels, taken
 from tacit.evaluation.summary import sensitivity
+from tacit.features.scattering import Scattering
+from tacit.schema.encoder import SchemaEncoder
+from tacit.statistics.scaler import PrivateScaler
 
 MOVING = {
     "add-remove": {"adjacency": "add-remove", "delta": 1e-6},
@@ -125,7 +131,7 @@ def test_every_kind_of_table_is_cut_into_rows(form, rng):
 
     said = Answers(First(), table, 7, np.array([5, 0, 3]), fixed=False).of("predict", (), np.float64)
     np.testing.assert_array_equal(said, X[[5, 0, 3], 0])
-    with pytest.raises(ValueError, match="as many rows"):
+    with pytest.raises(ValueError, match="the same number of rows"):
         Answers(First(), table, 6, slice(None), fixed=False).of("predict")
 
 
@@ -158,6 +164,76 @@ def test_linear_models_predict_each_row_by_itself_to_the_last_bit(rng):
                 assert np.array_equal(getattr(model, method)(part), whole[start:stop]), (name, method)
 
 
+def pipelines(rng):
+    """Pipelines of Tacit's own steps, and the table of each: numbers as numbers and text, gaps, and unknown values."""
+    n = 300
+    y = rng.integers(0, 2, n)
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["1", "2,5", "x", "", " 7e-3"], n), "y": y})
+    frame["c"] = rng.choice(["clerk", "miner", "none"], n)
+    frame.loc[::7, "a"] = np.nan
+    ends = {"lower": -1, "upper": 2, "missing": True}
+    schema = tacit.Schema.of({"columns": {"a": ends, "b": ends, "c": {"values": ["clerk", "miner"]}}})
+    images, numbers = rng.integers(0, 256, (n, 8, 8)).astype(np.uint8), rng.normal(size=(n, 37))
+    encoder, model = SchemaEncoder(schema), LogisticRegression(1.0, random_state=0)
+    scaler = PrivateScaler(1.0, bounds=(-3, 3), random_state=0)
+    made = {
+        "encoded": ([encoder], frame, frame),
+        "columns": ([encoder], frame, {name: frame[name].tolist() for name in "abc"}),
+        "scaled": ([scaler], numbers, numbers),
+        "single": (["passthrough", scaler], numbers, np.float32(numbers)),
+        "both": ([encoder, scaler], frame, frame),
+        "images": ([Scattering(J=1, L=2, groups=3)], images, images),
+    }
+    return {name: (clone(make_pipeline(*steps, model)).fit(X, y), table) for name, (steps, X, table) in made.items()}
+
+
+def part_of(table, rows):
+    if isinstance(table, dict):
+        return {name: cells[rows] for name, cells in table.items()}
+    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+
+
+def test_pipelines_of_own_steps_predict_each_row_by_itself_to_the_last_bit_and_are_asked_at_once(rng, monkeypatch):
+    found, asked = pipelines(rng), []
+    for name, (model, table) in found.items():
+        for method in ("predict", "decision_function", "predict_proba"):
+            if not hasattr(model, method):
+                continue
+            whole = getattr(model, method)(table)
+            for rows in (*(slice(k, k + 1) for k in (0, 1, 7, 150, 299)), slice(1, None), slice(3, 200)):
+                assert np.array_equal(getattr(model, method)(part_of(table, rows)), whole[rows]), (name, method)
+    monkeypatch.setattr(Pipeline, "predict", lambda self, X: asked.append(self) or np.zeros(300))
+    for model, table in found.values():
+        Answers(model, table, 300, slice(None), fixed=False).of("predict")
+    assert asked == [model for model, _ in found.values()]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pipelines_with_anything_else_are_asked_row_by_row(rng, monkeypatch):
+    X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+
+    class Own(PrivateScaler):
+        """May do something else."""
+
+    class Line(Pipeline):
+        """May do something else, too."""
+
+    model, scaler = LogisticRegression(1.0, random_state=0), PrivateScaler(1.0, bounds=(-3, 3), random_state=0)
+    others = {
+        "a stranger's step": make_pipeline(StandardScaler(), model),
+        "a derived step": make_pipeline(Own(1.0, bounds=(-3, 3), random_state=0), model),
+        "a derived pipeline": Line([("scaler", scaler), ("model", model)]),
+        "a stranger's model": make_pipeline(scaler, Plain()),
+        "a list": make_pipeline(scaler, model),
+    }
+    for name, other in others.items():
+        other.fit(X, y)
+        with monkeypatch.context() as patched:
+            patched.setattr(Pipeline, "predict", lambda self, X: np.full(len(X), len(X)))
+            said = Answers(other, X.tolist() if name == "a list" else X, 40, slice(None), fixed=False).of("predict")
+        assert said.tolist() == [1] * 40, name
+
+
 def test_a_class_derived_from_ours_is_asked_row_by_row(rng):
     X = rng.normal(size=(40, 3))
     y = (X[:, 0] > 0).astype(int)
@@ -181,5 +257,5 @@ def test_who_waits_is_told_how_far_it_is(rng, monkeypatch, capsys):
         Sociable(), X, np.zeros(20, int), epsilon=1.0, delta=1e-6, metrics="accuracy", adjacency="add-remove"
     )
     said = capsys.readouterr().err
-    assert said.startswith("Asking the model row by row (predict): ")
+    assert said.startswith("Evaluating the model row by row (predict): ")
     assert said.count("%") > 1

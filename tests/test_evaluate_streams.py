@@ -18,7 +18,7 @@ from tacit.evaluation.tally import ExactSum
 from tacit.linear.streamed import Here
 from tacit.streams import columnar
 
-pyarrow = pytest.importorskip("pyarrow", reason="Parquet files: pip install 'tacit[parquet]'")
+pyarrow = pytest.importorskip("pyarrow", reason="Parquet files: pip install '.[parquet]'")
 from pyarrow import parquet  # noqa: E402
 
 CUTS = (0, 200, 201, 201, 402)
@@ -74,9 +74,12 @@ def test_labels_have_the_scores_of_rows_in_memory(files, columns, rows, settings
     model = tacit.LogisticRegression(5.0, classes=CLASSES[classes], random_state=1).fit(rows, y)
     given = {"epsilon": 1.0, "delta": 1e-5, "metrics": METRICS[classes], "random_state": 3, **settings}
     there = given | ({"groups": columns["person"]} if "groups" in given else {})
-    whole = tacit.evaluate(model, rows, y, **there)
-    streamed = tacit.evaluate(named(model), tacit.scan(files), f"y{classes}", **given)
-    assert plain(streamed) == plain(whole)
+    meant = [None, "no"] if classes == 2 else [None]
+    whole = [plain(tacit.evaluate(model, rows, y, positive=label, **there)) for label in meant]
+    table = tacit.scan(files)
+    streamed = [tacit.evaluate(named(model), table, f"y{classes}", positive=label, **given) for label in meant]
+    assert list(map(plain, streamed)) == whole
+    assert len(set(map(str, whole))) == len(meant)
 
 
 def test_numbers_have_the_scores_of_rows_in_memory(files, columns, rows):
@@ -135,7 +138,7 @@ def test_a_piece_s_task_can_be_sent_and_done_twice(files, rows, columns, monkeyp
 
 def test_what_is_refused_before_anything_is_spent(files, rows, columns, monkeypatch, tmp_path):
     unnamed = tacit.LogisticRegression(5.0, classes=["no", "yes"], random_state=1).fit(rows, columns["y2"])
-    with pytest.raises(ValueError, match="names no columns"):
+    with pytest.raises(ValueError, match="does not store column names"):
         tacit.evaluate(unnamed, files, "y2", epsilon=1.0)
     model = named(unnamed)
     ledger = tacit.Ledger(str(tmp_path / "study.sqlite"), epsilon=2, delta=1e-6)

@@ -24,7 +24,8 @@ from tacit.mechanisms import METHODS
 from tacit.privacy.noise import SeededSource
 from tacit.types import ADJACENCIES
 
-CLIPS = (0.1, 1.0, 10.0, 100.0)
+CLIPS = (0.1, 10.0)
+"""On both sides of 1, where a clip and its square are the same."""
 LOSSES = [*(loss for loss in MAIN_LOSSES if not loss.coupled), HuberHinge(0.05)]
 EPSILONS = (0.1, 1.0, 3.0)
 DELTA = 1e-5
@@ -89,7 +90,7 @@ def test_objective_test_is_tight_for_the_hinge(adjacency):
 
 def test_objective_test_is_tight_for_the_determinant():
     """Logistic loss, one record against none, small Lambda: the determinant is seen."""
-    for clip in CLIPS:
+    for clip in (0.1, 1.0, 10.0, 100.0):
         loss = Logistic()
         pair = (np.array([clip]), np.array([1.0])), (np.zeros(0), np.zeros(0))
         strong = loss.smoothness * clip**2 / math.expm1(0.5)

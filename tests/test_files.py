@@ -16,7 +16,7 @@ from tacit import LinearRegression, LinearSVC, LogisticRegression, PrivacyError,
 from tacit.checks import at_most
 from tacit.cli.main import main
 from tacit.files import load, models, save, stated
-from tacit.files.models import FORMAT, from_dict, guarantees
+from tacit.files.models import FORMAT, from_dict, guarantees_of
 from tacit.mechanisms import ObjectivePerturbation
 from tacit.privacy import accounting, events
 from tacit.privacy.events import PoissonGaussian
@@ -144,7 +144,7 @@ def resealed(data: dict[str, Any]) -> dict[str, Any]:
 
 FIELDS = (
     "format", "version", "estimator", "parameters", "settings", "classes", "coef", "intercept", "features", "names",
-    "schema", "slots", "errors", "guarantee", "record_guarantee", "checksum",
+    "schema", "found", "slots", "errors", "guarantee", "record_guarantee", "earlier", "checksum",
 )  # fmt: skip
 
 
@@ -226,7 +226,7 @@ def test_both_guarantees_travel_and_are_verified(
     path = tmp_path / "model.json"
     path.write_text(json.dumps(contributed))
     model, _ = load(path)
-    of_model, of_record = guarantees(contributed)
+    of_model, of_record = guarantees_of(from_dict(contributed)[0])
     assert (of_model, of_record) == (model.guarantee_, model.record_guarantee_)
     assert (of_model.epsilon, of_record.records) == (1.0, 1)
     assert of_record.verify() == pytest.approx(of_record.epsilon)
@@ -262,11 +262,19 @@ def test_a_false_guarantee_of_one_record_is_not_verified(
 
 
 def test_files_of_earlier_versions_are_read(written: dict[str, Any]) -> None:
-    """The third version knows no people and no weights; the second has no precondition=, for no rows were whitened; the
-    first no guarantee of one record.
+    """The fifth version does not say what was paid for before a model; the fourth has no schemas that were paid for;
+    the third knows no people and no weights; the second has no precondition=, for no rows were whitened; the first no
+    guarantee of one record.
     """
     later = ("rows_per_person", "weight_bound", "class_weight", "inference")
     known = {key: value for key, value in written["parameters"].items() if key not in later}
+    written = {key: value for key, value in written.items() if key != "earlier"}
+    assert np.array_equal(from_dict(resealed({**written, "version": 5}))[0].coef_, np.asarray(written["coef"]))
+    written = {key: value for key, value in written.items() if key != "found"}
+    fourth = resealed({**written, "version": 4})
+    assert np.array_equal(from_dict(fourth)[0].coef_, np.asarray(written["coef"]))
+    with pytest.raises(PrivacyError, match="fields"):
+        from_dict(resealed({**fourth, "found": None}))
     written = {key: value for key, value in written.items() if key != "errors"}
     third = from_dict(resealed({**written, "version": 3, "parameters": known}))[0]
     assert (third.rows_per_person, third.weight_bound, third.class_weight) == (None, 1.0, None)
@@ -288,7 +296,7 @@ def test_files_of_earlier_versions_are_read(written: dict[str, Any]) -> None:
         from_dict(resealed({**second, "version": 3, "slots": None}))
     with pytest.raises(PrivacyError, match="fields"):
         from_dict(resealed({**second, "version": 3}))
-    for version in (0, -1, 5):
+    for version in (0, -1, 7):
         with pytest.raises(PrivacyError, match="version"):
             from_dict(resealed({**written, "version": version}))
 

@@ -1,4 +1,4 @@
-"""The filter of a ledger: Renyi prices from curves, roads, and an adversary who chooses in view of what came out."""
+"""The filter of a ledger: Renyi prices, limits, and an adversary who chooses depending on what came out."""
 
 import math
 
@@ -8,7 +8,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from dp_accounting.rdp import RdpAccountant
 from scipy import integrate
 
-from tacit.privacy import accounting, roads
+from tacit.privacy import accounting, privacy_filters
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import (
     Gaussian,
@@ -20,19 +20,19 @@ from tacit.privacy.events import (
     Sphere,
     SubsetGaussian,
 )
+from tacit.privacy.privacy_filters import Filters, Price, block, orders_for, part
 from tacit.privacy.renyi import curve_points, renyi_prices
-from tacit.privacy.roads import Price, Roads, block, orders_for, part
 from tacit.types import Budget
 
 ORDERS = (2.0, 3.0, 5.0, 8.0)
 
 
 def filter_of(epsilon, delta, adjacency="replace-one"):
-    return Roads(epsilon, delta, adjacency, orders_for(epsilon, delta))
+    return Filters(epsilon, delta, adjacency, orders_for(epsilon, delta))
 
 
-def nothing(road):
-    return Price(renyi=tuple(0.0 for _ in road.orders))
+def nothing(kept):
+    return Price(renyi=tuple(0.0 for _ in kept.orders))
 
 
 def gaussian(mu, count=1):
@@ -107,21 +107,21 @@ def test_what_is_cut_off_is_cut_off_once():
 def test_parts_of_delta_add_up_to_at_most_one():
     assert [block(number) for number in (1, 2, 3, 4, 5, 8, 9)] == [0, 1, 2, 2, 3, 3, 4]
     assert sum(part(block(number)) for number in range(1, 2**14 + 1)) == pytest.approx(1 - 1 / 16, rel=1e-9)
-    assert math.fsum((roads.GAUSSIAN, roads.RENYI, roads.BASIC)) <= 1
+    assert math.fsum((privacy_filters.GAUSSIAN, privacy_filters.RENYI, privacy_filters.BASIC)) <= 1
 
 
 GRID = [(0.1, 1e-9), (1.0, 1e-5), (3.0, 1e-6), (10.0, 1e-3)]
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
-def test_the_limits_of_all_roads_together_use_up_delta_and_no_more(epsilon, delta):
-    road = filter_of(epsilon, delta)
-    shares = [accounting.gaussian_delta(math.sqrt(road.most.gaussian), epsilon)]
-    for order, most in zip(road.orders, road.most.renyi, strict=True):
+def test_the_limits_of_all_filters_together_use_up_delta_and_no_more(epsilon, delta):
+    kept = filter_of(epsilon, delta)
+    shares = [accounting.gaussian_delta(math.sqrt(kept.most.gaussian), epsilon)]
+    for order, most in zip(kept.orders, kept.most.renyi, strict=True):
         moment = (order - 1) * (most - epsilon + math.log1p(-1 / order)) - math.log(order)
-        spare = roads.SPARE * roads.RENYI * delta / len(road.orders)  # all entries together
+        spare = privacy_filters.SPARE * privacy_filters.RENYI * delta / len(kept.orders)  # all entries together
         shares.append(math.exp(moment) + spare)
-    shares.append(roads.BASIC * delta)
+    shares.append(privacy_filters.BASIC * delta)
     assert 0.999 * delta < sum(shares) <= delta
 
 
@@ -134,29 +134,29 @@ def test_the_limits_of_all_roads_together_use_up_delta_and_no_more(epsilon, delt
     ],
     ids=lambda events: "+".join(type(event).__name__ for event in events),
 )  # fmt: skip
-def test_the_gaussian_road_prices_by_a_gaussian_that_is_at_least_as_bad(events):
+def test_the_gaussian_filter_prices_by_a_gaussian_that_is_at_least_as_bad(events):
     mu = math.sqrt(filter_of(1.0, 1e-5).price(events, 1).gaussian)
     for epsilon in np.linspace(0, 4, 33):
         exact = accounting.delta(events, float(epsilon), "replace-one")
         assert accounting.gaussian_delta(mu, float(epsilon)) >= exact * (1 - 1e-6) - 1e-13
 
 
-def test_an_entry_has_its_part_of_the_basic_roads_delta():
-    road, events = filter_of(1.0, 1e-5), objective(20.0)
+def test_an_entry_has_its_part_of_the_basic_filters_delta():
+    kept, events = filter_of(1.0, 1e-5), objective(20.0)
     for number in (1, 2, 3, 1000):
-        at = roads.BASIC * 1e-5 * part(block(number))
-        assert road.price(events, number).basic == accounting.epsilon(events, at, "replace-one")
+        at = privacy_filters.BASIC * 1e-5 * part(block(number))
+        assert kept.price(events, number).basic == accounting.epsilon(events, at, "replace-one")
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
 def test_gaussian_releases_add_up_like_square_roots(epsilon, delta):
-    road = filter_of(epsilon, delta)
+    kept = filter_of(epsilon, delta)
     mu = accounting.gaussian_mu(epsilon / 10, delta)
-    price, total, count = road.price(gaussian(mu), 1), nothing(road), 0
+    price, total, count = kept.price(gaussian(mu), 1), nothing(kept), 0
     costs = []
-    while road.certify(total.plus(price)):
+    while kept.certify(total.plus(price)):
         total, count = total.plus(price), count + 1
-        costs.append(road.spent(total))
+        costs.append(kept.spent(total))
     assert 35 <= count <= 100  # the square of 10, less what the shares of delta take and what small epsilons cost more
     exact = [accounting.epsilon(gaussian(mu, k + 1), delta, "replace-one") for k in range(count)]
     assert all(cost >= true for cost, true in zip(costs, exact, strict=True))
@@ -165,13 +165,13 @@ def test_gaussian_releases_add_up_like_square_roots(epsilon, delta):
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5)])
 def test_unlike_releases_together_cost_less_than_the_sum(epsilon, delta):
-    road, budget = filter_of(epsilon, delta, "add-remove"), Budget(epsilon / 6, delta, "add-remove")
+    kept, budget = filter_of(epsilon, delta, "add-remove"), Budget(epsilon / 6, delta, "add-remove")
     lists = [gaussian(accounting.gaussian_mu(budget.epsilon, delta)), sampled(smallest_scale(sampled, budget))]
-    total = nothing(road)
+    total = nothing(kept)
     for number in range(1, 7):
-        total = total.plus(road.price(lists[number % 2], number))
-    assert road.certify(total)
-    assert road.spent(total) < 0.85 * epsilon
+        total = total.plus(kept.price(lists[number % 2], number))
+    assert kept.certify(total)
+    assert kept.spent(total) < 0.85 * epsilon
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
@@ -181,38 +181,38 @@ def test_spent_and_certified_agree_and_nothing_is_free(epsilon, delta, kind):
         "gaussian": lambda scale: gaussian(1 / scale), "objective": objective,
         "two-sided": lambda scale: objective(scale, "two-sided"), "sphere": lambda s: (Sphere(Sensitivity(1, 2), s),),
     }[kind]  # fmt: skip
-    road = filter_of(epsilon, delta)
+    kept = filter_of(epsilon, delta)
     events = made(10 * max(1, 3 / epsilon))
-    total, single = nothing(road), accounting.epsilon(events, delta, "replace-one")
+    total, single = nothing(kept), accounting.epsilon(events, delta, "replace-one")
     for number in range(1, 60):
-        total = total.plus(road.price(events, number))
-        assert road.certify(total) == (road.spent(total) <= epsilon * (1 + 1e-9))
-        assert road.spent(total) >= single * (1 - 1e-9)
-    assert road.room(total, 60) <= epsilon
+        total = total.plus(kept.price(events, number))
+        assert kept.certify(total) == (kept.spent(total) <= epsilon * (1 + 1e-9))
+        assert kept.spent(total) >= single * (1 - 1e-9)
+    assert kept.room(total, 60) <= epsilon
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
 def test_the_room_that_is_left_is_room_for_a_gaussian_release(epsilon, delta):
-    road = filter_of(epsilon, delta)
-    total = road.price(objective(20 / epsilon), 1)
+    kept = filter_of(epsilon, delta)
+    total = kept.price(objective(20 / epsilon), 1)
     for number in range(2, 12):
-        left = road.room(total, number)
+        left = kept.room(total, number)
         mu = accounting.gaussian_mu(left, delta)
-        assert road.certify(total.plus(road.price(gaussian(mu), number)))
-        assert not road.certify(total.plus(road.price(gaussian(1.01 * mu), number)))
-        total = total.plus(road.price(gaussian(mu / 4), number))
+        assert kept.certify(total.plus(kept.price(gaussian(mu), number)))
+        assert not kept.certify(total.plus(kept.price(gaussian(1.01 * mu), number)))
+        total = total.plus(kept.price(gaussian(mu / 4), number))
 
 
 def test_pure_budgets_add_epsilons():
-    road = filter_of(1.0, 0.0)
-    price = road.price((Sphere(Sensitivity(1, 2), 8.0),), 1)  # epsilon = 1/4, exactly
-    total = nothing(road)
+    kept = filter_of(1.0, 0.0)
+    price = kept.price((Sphere(Sensitivity(1, 2), 8.0),), 1)  # epsilon = 1/4, exactly
+    total = nothing(kept)
     for number in range(1, 5):
         total = total.plus(price)
-        assert road.certify(total) == (number <= 4)
-    assert not road.certify(total.plus(price))
-    assert road.price(gaussian(1e-3), 1).basic == math.inf
-    assert road.room(price, 2) == pytest.approx(0.75)
+        assert kept.certify(total) == (number <= 4)
+    assert not kept.certify(total.plus(price))
+    assert kept.price(gaussian(1e-3), 1).basic == math.inf
+    assert kept.room(price, 2) == pytest.approx(0.75)
 
 
 def test_prices_survive_json_with_infinities():
@@ -238,13 +238,13 @@ def largest(admits, high):
     return low
 
 
-def second_steps(road, first):
+def second_steps(kept, first):
     """delta(e) of the largest releases of several kinds that the filter still admits after the first."""
-    total = road.price(first, 1)
-    alone = road.certify(total)
+    total = kept.price(first, 1)
+    alone = kept.certify(total)
 
     def admitted(events):
-        return alone and road.certify(total.plus(road.price(events, 2)))
+        return alone and kept.certify(total.plus(kept.price(events, 2)))
 
     found = [lambda e: max(0.0, -math.expm1(e))]
     mu = largest(lambda m: m < 1e-9 or admitted(gaussian(m)), 10.0)
@@ -253,17 +253,17 @@ def second_steps(road, first):
     pure = largest(lambda p: p < 1e-9 or admitted((Response(p),)), 20.0)
     if pure > 1e-6:
         found.append(lambda e: response_delta(pure, e))
-    leak = roads.BASIC * road.delta * part(1)
+    leak = privacy_filters.BASIC * kept.delta * part(1)
     for share in (0.2, 0.5, 0.9):  # tells everything with a small probability, else randomised response
         if share * pure > 1e-6 and admitted((Shuffled(share * pure, leak, 1),)):
             found.append(lambda e, p=share * pure: leak + (1 - leak) * response_delta(p, e))
     return found
 
 
-def adaptive_delta(road, first, losses, weights):
+def adaptive_delta(kept, first, losses, weights):
     """Exact for the adversary who picks, for every outcome of the first release, the second that tells most."""
-    steps = second_steps(road, first)
-    return sum(w * max(step(road.epsilon - loss) for step in steps) for loss, w in zip(losses, weights, strict=True))
+    steps = second_steps(kept, first)
+    return sum(w * max(step(kept.epsilon - loss) for step in steps) for loss, w in zip(losses, weights, strict=True))
 
 
 def outcomes(kind, size):
@@ -279,21 +279,21 @@ def outcomes(kind, size):
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 0.8, 0.95])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (3.0, 1e-5)])
 def test_no_adversary_who_looks_first_gets_more_than_delta(kind, fraction, epsilon, delta):
-    road = filter_of(epsilon, delta)
-    size = fraction * (epsilon if kind == "response" else math.sqrt(road.most.gaussian))
+    kept = filter_of(epsilon, delta)
+    size = fraction * (epsilon if kind == "response" else math.sqrt(kept.most.gaussian))
     first = (Response(size),) if kind == "response" else gaussian(size)
-    assert adaptive_delta(road, first, *outcomes(kind, size)) <= delta
+    assert adaptive_delta(kept, first, *outcomes(kind, size)) <= delta
 
 
-def test_roads_that_each_took_the_whole_delta_would_fail(monkeypatch):
-    """The shares are needed: the same adversary breaks a filter whose roads have all of delta."""
+def test_filters_that_each_took_the_whole_delta_would_fail(monkeypatch):
+    """The shares are needed: the same adversary breaks a filter whose filters have all of delta."""
     for name in ("GAUSSIAN", "RENYI", "BASIC"):
-        monkeypatch.setattr(roads, name, 1.0)
-    roads._price.cache_clear()
+        monkeypatch.setattr(privacy_filters, name, 1.0)
+    privacy_filters._price.cache_clear()
     worst = 0.0
     for fraction in (0.2, 0.5, 0.8):
-        road = filter_of(3.0, 1e-5)
-        mu = fraction * math.sqrt(road.most.gaussian)
-        worst = max(worst, adaptive_delta(road, gaussian(mu), *outcomes("gaussian", mu)))
-    roads._price.cache_clear()
+        kept = filter_of(3.0, 1e-5)
+        mu = fraction * math.sqrt(kept.most.gaussian)
+        worst = max(worst, adaptive_delta(kept, gaussian(mu), *outcomes("gaussian", mu)))
+    privacy_filters._price.cache_clear()
     assert worst > 1.4e-5

@@ -41,11 +41,11 @@ def test_modules_can_be_imported_from_the_package_in_any_order(name):
     assert "tacit.estimators" not in loaded_after(f"from tacit import {name}")
 
 
-def test_a_command_loads_its_own_module_only():
-    program = "from tacit.cli.main import _parser\n_parser().parse_args(['verify', 'm.json'])"
+def test_a_command_loads_its_own_options_only():
+    program = "from tacit.cli.main import build_parser\nbuild_parser().parse_args(['verify', 'm.json'])"
     found = loaded_after(program)
-    assert "tacit.cli.verify" in found
-    assert not found & {"tacit.cli.demo", "tacit.cli.fit", "tacit.cli.audit", "tacit.cli.protocol", "jinja2", "rich"}
+    assert "tacit.cli.options.promises" in found
+    assert not found & {"tacit.cli.verify", "tacit.cli.options.fit", "tacit.cli.options.protocol", "jinja2", "rich"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

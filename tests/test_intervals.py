@@ -299,7 +299,7 @@ def test_what_is_refused(rng):
         AdditiveClassifier(inference=True, schema={"columns": {"a": {"lower": 0, "upper": 1}}}).fit({"a": X[:, 0]}, y)
     with pytest.raises(PrivacyError, match="margin"):
         LogisticRegression(inference=True, margin=1.0).fit(X, y)
-    with pytest.raises(PrivacyError, match="one row a person"):
+    with pytest.raises(PrivacyError, match="one row per person"):
         LogisticRegression(inference=True, rows_per_person=2).fit(X, y, groups=np.arange(40) // 2)
     with pytest.raises(PrivacyError, match="weights"):
         LogisticRegression(inference=True).fit(X, y, sample_weight=np.full(40, 0.5))

@@ -172,5 +172,5 @@ def test_a_guarantee_of_another_number_of_rows_is_refused(rng):
     model = LogisticRegression(method="objective", rows_per_person=MOST, random_state=0).fit(X, y, groups=groups)
     model.guarantee_.verify()
     for wrong in (None, 2):
-        with pytest.raises(ValueError, match="rows a person"):
+        with pytest.raises(ValueError, match="rows per person"):
             replace(model.guarantee_, rows_per_person=wrong).verify()

@@ -52,7 +52,7 @@ def test_no_command_replaces_what_it_reads(folder, capsys, line):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     capsys.readouterr()
     assert main(line.format(folder.name).split()) == 2
-    assert "which is read, and would be lost. Give another name." in capsys.readouterr().err
+    assert "and would be overwritten. Choose another name." in capsys.readouterr().err
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 

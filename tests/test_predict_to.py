@@ -11,7 +11,7 @@ import tacit
 from tacit.files.sinks import table_sink
 from tacit.streams import columnar
 
-pyarrow = pytest.importorskip("pyarrow", reason="Parquet files: pip install 'tacit[parquet]'")
+pyarrow = pytest.importorskip("pyarrow", reason="Parquet files: pip install '.[parquet]'")
 from pyarrow import parquet  # noqa: E402
 
 SCHEMA = tacit.Schema.from_dict({
@@ -78,7 +78,7 @@ def test_a_batch_of_unknown_categories_is_no_news_for_the_curator(table, model):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"source": "*.parquet"}, "names no columns"),
+        ({"source": "*.parquet"}, "does not store column names"),
         ({"keep": ["nobody"]}, r"lacks the columns \['nobody'\] that are to be kept"),
         ({"keep": "id"}, "a list of names"),
         ({"path": "said.csv.gz"}, "not compressed"),

@@ -65,7 +65,7 @@ def neighbours(X, y, classes, adjacency):
     for name, row, target in last_rows(X, y, classes):
         if adjacency == "replace-one":
             yield name, (X, y), (np.vstack([X[:-1], row]), np.append(y[:-1], target))
-        else:
+        elif name in ("flipped", "largest", "zero"):  # what a row adds by itself, the others show above
             yield name, (X, y), (np.vstack([X, row]), np.append(y, target))
     if adjacency == "add-remove":
         yield "removed", (X, y), (X[:-1], y[:-1])

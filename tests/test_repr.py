@@ -13,7 +13,7 @@ from tacit.linear.losses import Logistic, Squared
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms.moments import Sums
 from tacit.mechanisms.sufficient import Moments
-from tacit.report.demo import Task
+from tacit.report.patients import Patients
 
 CELL = 0.12345678
 ROWS = np.full((2, 3), CELL)
@@ -32,7 +32,7 @@ def holders() -> list[object]:
         records(), problem, alike, alike.measure(alike.problem), data, Pair.of((ROWS, cell), (ROWS, cell)),
         Planted(data, data, data), Moments.of(problem), Sums.of(np.full((1, 1), 12345678), np.full((1, 1), 12345678)),
         Dataset("name", {"age": cell}, SCHEMA, "", "", ""),
-        Task("title", "about", "score", (ROWS, cell), (ROWS, cell), print, None, ("guess", 0.0)),
+        Patients({"age": cell}, ROWS),
     ]  # fmt: skip
 
 

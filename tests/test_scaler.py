@@ -79,7 +79,7 @@ def test_the_guarantee_stands_before_the_result(monkeypatch):
         ({"limit": 0}, X, "limit=0 > 0"),
         ({"scale": "range"}, X, "scale='range'"),
         ({"bounds": [(0, 1)]}, X, "bounds of 3 columns"),
-        ({"bounds": (1, 0)}, X, "lower=1 < upper=0"),
+        ({"bounds": (1, 0)}, X, "lower=1, upper=0"),
         ({"epsilon": -1}, X, "epsilon=-1.0 > 0"),
         ({}, [[np.nan, 1.0]], "NaN or infinite"),
     ],

@@ -234,7 +234,7 @@ def test_flat_and_huge_images_give_finite_rows():
         ({"J": -1}, np.zeros((3, 8, 8)), "J=-1"),
         ({"J": 0}, np.zeros((3, 8, 8)), "J=0"),
         ({"J": 10**9}, np.zeros((3, 8, 8)), "lower J"),
-        ({"J": "two"}, np.zeros((3, 8, 8)), "J to be a number"),
+        ({"J": "two"}, np.zeros((3, 8, 8)), "J to be a whole number"),
         ({"L": 1}, np.zeros((3, 8, 8)), "from 2 to"),
         ({"groups": 7}, np.zeros((3, 8, 8)), "groups=7 to divide 81"),
         ({"groups": 0}, np.zeros((3, 8, 8)), "groups=0"),

@@ -157,7 +157,7 @@ def test_a_candidate_that_releases_something_else_is_stopped(records, monkeypatc
     search = PrivateSearch(Fickle(), GRID, trials=2, random_state=0)
     run = SelectionPlan.run
     monkeypatch.setattr(SelectionPlan, "run", lambda *a: setattr(Fickle, "rehearsed", True) or run(*a))
-    with pytest.raises(PrivacyError, match="something else"):
+    with pytest.raises(PrivacyError, match="something other than"):
         search.fit(*records)
     assert "best_estimator_" not in vars(search)
 
@@ -171,7 +171,7 @@ class Twice(LogisticRegression):
 
 
 def test_a_candidate_that_releases_twice_is_stopped(records):
-    with pytest.raises(PrivacyError, match="something else"):
+    with pytest.raises(PrivacyError, match="something other than"):
         PrivateSearch(Twice(), GRID, trials=2, random_state=0).fit(*records)
 
 
@@ -307,23 +307,23 @@ def test_a_record_moves_a_sum_of_scores_by_at_most_one():
     ("change", "sentence"),
     [
         ({"trials": 0.5}, "trials=0.5"),
-        ({"trials": math.nan}, "trials=nan"),
+        ({"trials": math.nan}, "trials to be a number"),
         ({"share": 1.0}, "share=1.0"),
         ({"epsilon": 0.0}, "epsilon=0"),
         ({"delta": 0.0}, "delta > 0"),
         ({"scoring": "r2"}, "scoring='r2'"),
         ({"scoring": "squared-error"}, "not one of this kind"),
-        ({"grid": {}}, "some settings beside"),
+        ({"grid": {}}, "some settings other than"),
         ({"grid": "clip"}, "Expected a grid"),
         ({"grid": {"clap": [1]}}, "it has no clap"),
-        ({"grid": {"clip": [1.0]}}, "some settings beside"),
+        ({"grid": {"clip": [1.0]}}, "some settings other than"),
         ({"grid": {"clip": np.linspace(2, 3, 64)}}, "at most 63"),
         ({"grid": {"clip": [-1.0]}, "trials": 2}, "clip=-1"),
         ({"grid": {"method": ["output-chaudhuri-2011"]}, "trials": 2}, "nothing else"),
         ({"estimator": LogisticRegression(adjacency="add-remove")}, "replace-one neighbours only"),
-        ({"estimator": LogisticRegression(rows_per_person=3)}, "pass groups="),
+        ({"estimator": LogisticRegression(rows_per_person=3)}, "groups= is missing"),
         ({"grid": {"adjacency": ["add-remove"]}, "trials": 2}, "same neighbours"),
-        ({"grid": {"ledger": ["other.sqlite"]}}, "ledger of its own"),
+        ({"grid": {"ledger": ["other.sqlite"]}}, "names its own ledger"),
         ({"estimator": PlainLogistic(), "grid": {"C": [1.0]}}, "a private model"),
         (
             {

@@ -202,7 +202,7 @@ def test_a_selection_of_other_people_is_no_proof(found):
     ]
     for candidates in (((made[1], score),), ((made[0], score), (made[1], score))):
         forged = replace(found.guarantee_, events=(Selection(candidates=candidates, stop=0.5),), epsilon=50.0)
-        with pytest.raises(PrivacyError, match="another number of rows"):
+        with pytest.raises(PrivacyError, match="a different number of rows per person"):
             forged.check_events()
     sound = replace(found.guarantee_, events=(Selection(candidates=((made[0], score),), stop=0.5),), epsilon=50.0)
     sound.check_events()

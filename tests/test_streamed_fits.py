@@ -133,7 +133,7 @@ def both(kind, extra, target, own, X, table=TABLE, matrix=MATRIX):
 @pytest.mark.parametrize(("own", "reads"), [("rows", "kept"), ("people", "kept"), ("both", "again")])
 @pytest.mark.parametrize("task", TASKS)
 def test_every_estimator(task, own, reads, files, monkeypatch):
-    if reads == "again":
+    if reads == "again" and task in ("logistic", "softmax", "linear"):  # the others differ in their loss alone
         again(monkeypatch)
     X = tacit.scan(files / "parquet")[NAMES]
     memory, found = both(*TASKS[task], OWN[own], X)
@@ -230,7 +230,7 @@ def test_arrays_on_disk(tmp_path, monkeypatch):
         arrays = {word: TABLE[name] for word, name in own.items()}
         memory = kind(**settings(own) | extra).fit(MATRIX, TABLE[target], **arrays)
         same(memory, kind(**settings(own) | extra).fit(mapped, TABLE[target], **arrays))
-    with pytest.raises(ValueError, match="A label is not among classes"):
+    with pytest.raises(ValueError, match="A label in y is not among classes"):
         LogisticRegression(classes=["no", "maybe"]).fit(mapped, TABLE["label"])
 
 
@@ -379,10 +379,10 @@ MISUSE = {
         LogisticRegression, {"rows_per_person": 2}, {"y": "label", "groups": "whom"}, "no column 'whom', which groups"
     ),
     "people without a bound": (
-        LogisticRegression, {"classes": ["no", "yes"]}, {"y": "label", "groups": "who"}, "go together"
+        LogisticRegression, {"classes": ["no", "yes"]}, {"y": "label", "groups": "who"}, "belong together"
     ),
     "a bound without people": (
-        LogisticRegression, {"classes": ["no", "yes"], "rows_per_person": 2}, {"y": "label"}, "go together"
+        LogisticRegression, {"classes": ["no", "yes"], "rows_per_person": 2}, {"y": "label"}, "belong together"
     ),
     "one column for two things": (
         LogisticRegression, {"rows_per_person": 2}, {"y": "label", "groups": "label"}, "different columns"
@@ -417,7 +417,7 @@ def test_schemas_and_picked_columns(files):
     ):  # fmt: skip
         with pytest.raises(ValueError, match=sentence):
             model.fit(X, y)
-    with pytest.raises(ValueError, match="another schema than the model"):
+    with pytest.raises(ValueError, match="a different schema"):
         AdditiveClassifier(schema=BOUNDED).fit(scan, "label")
     for names, sentence in (
         (["a", "nothing"], r"no columns \['nothing'\]"),
@@ -455,7 +455,7 @@ def test_people_that_are_not_sorted(tmp_path):
     model.fit(tmp_path / "people.csv", "label", groups="who")
     assert model.guarantee_.records == 3
     (tmp_path / "people.csv").write_text("a,who,label\n1,10,no\n2,9,yes\n3,10,no\n")
-    with pytest.raises(ValueError, match="must follow one another"):
+    with pytest.raises(ValueError, match="must be adjacent"):
         model.fit(tmp_path / "people.csv", "label", groups="who")
 
 

@@ -191,7 +191,7 @@ MISUSE = {
         "of the same scan",
     ),
     "people without a bound": (lambda s, k: statistics.mean(s["x"], (0, 10), groups="who", **k), "Declare rows_per"),
-    "a bound without people": (lambda s, k: statistics.mean(s["x"], (0, 10), rows_per_person=2, **k), "goes with"),
+    "a bound without people": (lambda s, k: statistics.mean(s["x"], (0, 10), rows_per_person=2, **k), "with groups"),
     "an unknown column": (lambda s, k: statistics.mean(s["y"], (0, 10), **k), r"no columns \['y'\]"),
 }  # fmt: skip
 

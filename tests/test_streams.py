@@ -201,7 +201,7 @@ def test_a_temporary_file_that_another_process_does_not_see(table, folder):
     assert rows_of([again]).shape == (ROWS, SCHEMA.width)
     del source
     gc.collect()
-    with pytest.raises(ValueError, match=r"^the LazyFrame was worked out into a temporary file .* that all can read"):
+    with pytest.raises(ValueError, match=r"^the LazyFrame was written to a temporary file .* that all can read"):
         rows_of([again])
 
 
@@ -233,14 +233,14 @@ def test_files_that_are_not_there_or_twice_or_of_two_kinds(folder, tmp_path):
     (tmp_path / "link.parquet").symlink_to(folder / "t.parquet")
     (tmp_path / "none.csv").write_text("a,b\n", encoding="utf-8")
     (tmp_path / "odd").mkdir()
-    (tmp_path / "odd" / "t.csv.bz2").write_bytes(b"")
+    (tmp_path / "odd" / "t.csv.zst").write_bytes(b"")
     cases = {
         "The folder .* is empty": tmp_path / "empty",
         r"^No file matches '.*\*\.pq'\.$": str(tmp_path / "*.pq"),
         "Expected every file only once": [folder / "t.parquet", tmp_path / "link.parquet"],
         "Expected files of one kind, not CSV and Parquet": [folder / "t.parquet", folder / "t.csv"],
         r"^none\.csv has no rows": tmp_path / "none.csv",
-        r"^t\.csv\.bz2 in the folder .* is no table": tmp_path / "odd",
+        r"^t\.csv\.zst in the folder .* is not a table": tmp_path / "odd",
         "Expected files, a data frame, or a query": np.zeros((3, 2)),
         "text": pd.DataFrame({1: [2]}),
     }

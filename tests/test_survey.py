@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from docs.methods_list import PLACE, text
 from tacit.cli.main import main
 from tacit.mechanisms import METHODS
 from tacit.privacy.theorems import THEOREMS
@@ -22,6 +23,10 @@ def test_published_algorithms_have_a_block_of_their_own_with_their_status(capsys
         assert f" {THEOREMS[name].status} " in lines[name]  # each has a theorem of its own name
         assert method.paper in lines[name]
         assert any(lines[name].endswith(f"'{proven}'") for proven in METHODS)
+
+
+def test_the_stored_table_is_of_today() -> None:
+    assert PLACE.read_text(encoding="utf-8") == text(), "run `make methods`"
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -130,7 +130,9 @@ NEITHER = {
 @pytest.mark.parametrize("kind", NEITHER)
 def test_cells_that_are_neither_numbers_nor_text_are_refused_by_their_type(kind):
     """They come as objects, each of which would count as missing."""
-    with pytest.raises(ValueError, match=r"^Column 'a' holds dates or other cells that are neither numbers nor text"):
+    with pytest.raises(
+        ValueError, match=r"^Column 'a' contains dates or other cells that are neither numbers nor text"
+    ):
         columns_of({"a": NEITHER[kind]()}, ["a"])
 
 

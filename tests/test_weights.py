@@ -186,7 +186,7 @@ def test_the_command_line_knows_people_and_weights(rng, tmp_path, capsys):
     assert model.guarantee_.records == 40
     assert model.guarantee_.rows_per_person == 2
     assert model.n_features_in_ == 2
-    for wrong, words in ((["--person", "who"], "go together"), (["--rows-per-person", "3"], "go together"),
+    for wrong, words in ((["--person", "who"], "belong together"), (["--rows-per-person", "3"], "belong together"),
                          (["--weight", "nobody"], "no column")):  # fmt: skip
         capsys.readouterr()
         assert main([*fit, *wrong]) != 0

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tacit._version import __version__ as __version__
+from tacit.saving import hand_over as _hand_over
 
 if TYPE_CHECKING:
     from tacit import audit as audit
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tacit import published as published
     from tacit import statistics as statistics
     from tacit.checks import PrivacyError as PrivacyError
+    from tacit.checks import RefutedWarning as RefutedWarning
     from tacit.data.curator import CuratorNote as CuratorNote
     from tacit.data.curator import MisuseWarning as MisuseWarning
     from tacit.estimators.additive import *  # noqa: F403
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from tacit.statistics import PrivateScaler as PrivateScaler
     from tacit.statistics import private_schema as private_schema
     from tacit.streams.scanned import scan as scan
-    from tacit.training import RefutedWarning as RefutedWarning
     from tacit.types import Budget as Budget
 
 _PLACES = {
@@ -53,7 +54,7 @@ _PLACES = {
     "PrivacyError": "tacit.checks",
     "PrivateScaler": "tacit.statistics",
     "PrivateSearch": "tacit.search",
-    "RefutedWarning": "tacit.training",
+    "RefutedWarning": "tacit.checks",
     "Schema": "tacit.schema",
     "Statement": "tacit.privacy.desk",
     "evaluate": "tacit.evaluation",
@@ -67,6 +68,7 @@ _PLACES = {
 """Where public names are, but for the estimators: those are what ``tacit.estimators`` lists, without a line here."""
 _ROOMS = ("audit", "datasets", "features", "influence", "nn", "protocol", "published", "statistics")
 _NEED_TORCH = ("CNNClassifier", "MLPClassifier")
+_hand_over(lambda: import_module("tacit.files").save)
 
 
 def __getattr__(name: str) -> object:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import dataclasses
 import decimal
 import math
-import numbers
-from typing import Never, TypeVar, cast
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Any, Never, TypeGuard, TypeVar, cast
 
 import numpy as np
 
 
 class PrivacyError(ValueError):
     """Raised where going on would break a guarantee, or where a guarantee does not hold."""
+
+
+class RefutedWarning(UserWarning):
+    """A paper's noise was asked for by name, and it does not give, or cannot be shown to give, what the paper says."""
 
 
 def check(condition: object, sentence: str) -> None:
@@ -26,19 +31,40 @@ def refuse(sentence: str) -> Never:
     raise PrivacyError(sentence)
 
 
+def counted(number: int, thing: str, things: str = "") -> str:
+    """A number and what it counts: ``1 row``, ``2 rows``, ``1,000 copies``."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether this is a real number of Python or NumPy; truth values, text and arrays are not."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def shown(value: object) -> str:
+    """A setting as a sentence quotes it: in few letters, and in words where its own would be an address or a table."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, int) and abs(value) >= 10**18:
+        return "a number of more than 18 digits"
+    if not isinstance(value, str | bytes | int | float | complex | decimal.Decimal | PurePath | None):
+        return f"a value of type {type(value).__name__}"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
 def check_real(name: str, value: object) -> float:
     """Return a real number as a float; text and truth values are not numbers."""
-    check(
-        isinstance(value, numbers.Real) and not isinstance(value, bool),
-        f"Expected {name} to be a number, not {value!r}.",
-    )
+    check(is_number(value), f"Expected {name} to be a number, not {shown(value)}.")
     return _float(name, value)
 
 
 def check_positive(name: str, value: float) -> float:
     """Return the value as a float, or say that it must be a finite number above zero."""
-    number = _float(name, value)
-    check(0 < number < float("inf"), f"Expected {name}={value} > 0 and finite.")
+    number = check_real(name, value)
+    check(0 < number < float("inf"), f"Expected {name}={shown(value)} > 0 and finite.")
     return number
 
 
@@ -48,6 +74,13 @@ def _float(name: str, value: object) -> float:
         return float(cast(float, value))
     except OverflowError:
         raise ValueError(f"Expected {name} to be below 1e308.") from None
+
+
+def check_part(name: str, value: float) -> float:
+    """Return a number between 0 and 1, neither of them."""
+    number = check_real(name, value)
+    check(0 < number < 1, f"Expected 0 < {name}={shown(value)} < 1.")
+    return number
 
 
 def check_range(name: str, low: float, high: float) -> None:
@@ -60,11 +93,51 @@ def check_range(name: str, low: float, high: float) -> None:
     )
 
 
-def check_count(name: str, value: int) -> int:
-    """Return the value as an int, or say that it must be a whole number of at least one."""
-    check(math.isfinite(_float(name, value)), f"Expected {name}={value} to be a whole number >= 1.")
-    check(int(value) == value and value >= 1, f"Expected {name}={value} to be a whole number >= 1.")
+def check_count(name: str, value: int, most: int | None = None) -> int:
+    """Return the value as an int, or say that it must be a whole number of at least one, and no more than ``most``."""
+    number = check_real(name, value)
+    whole = math.isfinite(number) and int(value) == value
+    check(whole and value >= 1, f"Expected {name}={shown(value)} to be a whole number >= 1.")
+    if most is not None:
+        check(value <= most, f"Expected {name}={shown(value)} to be at most {most:,}.")
     return int(value)
+
+
+def pair_of(name: str, value: object) -> tuple[float, float]:
+    """Return a pair of numbers, as a tuple, a list or an array holds it."""
+    listed = value.tolist() if isinstance(value, np.ndarray) else value
+    right = isinstance(listed, tuple | list) and len(listed) == 2 and all(map(is_number, listed))
+    check(right, f"Expected {name} to be a pair of numbers (lower, upper), not {shown(value)}.")
+    low, high = cast("tuple[float, float]", listed)
+    return _float(name, low), _float(name, high)
+
+
+def items_in(name: str, value: object, what: str = "names") -> tuple[Any, ...]:
+    """Return what a list, or another collection, holds; a text by itself would be a list of its letters."""
+    flat = isinstance(value, Iterable) and (not isinstance(value, np.ndarray) or value.ndim == 1)
+    flat = flat and not isinstance(value, str | bytes)
+    check(flat and not isinstance(value, Mapping), f"Expected {name} to be a list of {what}, not {shown(value)}.")
+    return tuple(cast(Iterable[Any], value))
+
+
+def names_in(name: str, value: object) -> tuple[str, ...]:
+    """Return a list of names."""
+    found = items_in(name, value)
+    check(all(isinstance(text, str) for text in found), f"Expected {name} to be a list of names, all of them text.")
+    return found
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Say which words there are, where the value is none of them."""
+    known = tuple(choices)
+    if not (isinstance(value, str) and value in known):
+        raise ValueError(f"Expected {name}={shown(value)} to be {either(map(repr, known))}.")
+
+
+def either(words: Iterable[str]) -> str:
+    """A list in words: a, b or c."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 Settings = TypeVar("Settings")

@@ -1,4 +1,5 @@
-"""Reading what a stranger wrote: bounded in size and depth, every number finite, no field twice; and writing whole.
+"""Reading files from an unknown source: bounded in size and depth, every number finite, no field twice; and writing
+whole.
 
 Whatever does not fit is a :class:`~tacit.checks.PrivacyError` with one sentence; nothing is built but numbers, text,
 lists and mappings.
@@ -91,12 +92,12 @@ def _check_leaf(value: object) -> None:
             _constant("infinity or NaN")
     elif type(value) is int:
         if not -WHOLE < value < WHOLE:
-            refuse("This file holds a whole number of more than 64 bits; it was not loaded.")
+            refuse("This file contains a whole number of more than 64 bits; it was not loaded.")
     elif type(value) is str:
         if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-            refuse("This file holds text that is not Unicode; it was not loaded.")
+            refuse("This file contains text that is not Unicode; it was not loaded.")
     elif value is not None and type(value) is not bool:
-        refuse("This file holds something that is neither a number nor text; it was not loaded.")
+        refuse("This file contains something that is neither a number nor text; it was not loaded.")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> Never:
-    refuse(f"This file holds {name} where a finite number belongs; it was not loaded.")
+    refuse(f"This file contains {name} where a finite number belongs; it was not loaded.")
 
 
 def need(condition: object, sentence: str) -> None:

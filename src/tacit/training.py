@@ -9,15 +9,16 @@ second, so that a crash cannot hide what was spent.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit._version import __version__
-from tacit.checks import at_most, plain_numbers, refuse
+from tacit.checks import RefutedWarning, at_most, plain_numbers, refuse
 from tacit.ledger import Ledger, ledger_of
-from tacit.ledger.listening import listener, note_charge
+from tacit.ledger.listening import label_within, listener, note_charge
 from tacit.mechanisms.base import Chosen, Plan
 from tacit.privacy import accounting
 from tacit.privacy.calibrate import fits
@@ -34,10 +35,6 @@ ONE_RELEASE = "this is one release: all that is released about the same people a
 """What every guarantee of a model assumes."""
 
 
-class RefutedWarning(UserWarning):
-    """A paper's noise was asked for by name, and it does not give, or cannot be shown to give, what the paper says."""
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A run that is priced but has not seen a record."""
@@ -49,7 +46,13 @@ class Prepared:
 
 def clipped_rows(facts: Facts) -> str:
     """What linear models assume, and :class:`tacit.data.rows.Design` enforces."""
-    return f"every row clipped to norm {facts.radius:.6g}, intercept included"
+    if not facts.intercept:
+        return f"every row clipped to norm {facts.radius:.6g}"
+    clip = math.sqrt(max(facts.radius**2 - facts.constant**2, 0.0))
+    return (
+        f"every row clipped to norm {clip:.6g} ({facts.radius:.6g} with the intercept's column, which is "
+        f"{facts.constant:.6g})"
+    )
 
 
 def prepare(
@@ -179,7 +182,7 @@ def charge(prepared: Prepared, ledger: Ledger | str | None, label: str = "") -> 
         return
     book = ledger_of(ledger)
     if book is not None:
-        book.charge(prepared.guarantee, label)
+        book.charge(prepared.guarantee, label_within() or label)
         note_charge(prepared.guarantee)
 
 

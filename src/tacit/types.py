@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check
+from tacit.checks import check, check_choice, check_real, shown
 
 Array = NDArray[np.float64]
 Adjacency = Literal["replace-one", "add-remove"]
@@ -27,6 +27,10 @@ Targets = Literal["signs", "classes"] | tuple[float, float]
 """What a loss takes: -1 and +1, class numbers, or numbers within a range."""
 
 ADJACENCIES: tuple[Adjacency, ...] = ("replace-one", "add-remove")
+CUTS = ("auto", "even", "log", "round", "private")
+"""Where additive models cut the range of a number into slots."""
+LARGEST_EPSILON, SMALLEST_DELTA = 1e15, 1e-300
+"""Beyond these, prices leave double precision; no budget that protects anybody comes near."""
 RADII = (1e-50, 1e50)
 """Norms that rows may be clipped to: squares and fourth powers of them are far from where doubles end."""
 MOST_ROWS_EACH = 1 << 20
@@ -51,12 +55,17 @@ class Budget:
     admits: Callable[[tuple[Any, ...]], bool] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check(self.epsilon > 0, f"Expected epsilon={self.epsilon} > 0.")
-        check(0 <= self.delta < 1, f"Expected 0 <= delta={self.delta} < 1.")
+        check(check_real("epsilon", self.epsilon) > 0, f"Expected epsilon={self.epsilon} > 0.")
         check(
-            self.adjacency in ADJACENCIES,
-            f"Expected adjacency={self.adjacency!r} to be 'replace-one' or 'add-remove'.",
+            self.epsilon <= LARGEST_EPSILON or self.epsilon == math.inf,
+            f"Expected epsilon={shown(self.epsilon)} to be at most {LARGEST_EPSILON:g}, or inf for no noise at all.",
         )
+        check(0 <= check_real("delta", self.delta) < 1, f"Expected 0 <= delta={self.delta} < 1.")
+        check(
+            self.delta == 0 or self.delta >= SMALLEST_DELTA,
+            f"Expected delta={self.delta} to be 0 or at least {SMALLEST_DELTA:g}.",
+        )
+        check_choice("adjacency", self.adjacency, ADJACENCIES)
 
     @property
     def private(self) -> bool:
@@ -196,7 +205,7 @@ class Spread:
     masses: Array | None = None
 
     def of(self, combinations: Array) -> Array:
-        """The variances of linear combinations of one output's weights, one a row."""
+        """The variances of linear combinations of one output's weights, one per row."""
         parts = combinations if self.basis is None else combinations @ self.basis
         return np.asarray(parts**2 @ self.variances)
 

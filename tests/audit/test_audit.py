@@ -105,30 +105,39 @@ def facts_of(loss, adjacency="replace-one", clip=1.0, intercept=0.0):
     )
 
 
-def broken_plans():
-    hinge = HuberHinge()
-    yield "half of the sensitivity", subject_of(twins.half_output(facts_of(hinge), CLAIM), hinge)
+def quarter_of_the_noise():
     whole = planned("objective", CLAIM, loss=Logistic(5.0), records=16, features=2, regularization=2.0)
-    yield "a quarter of the noise", replace(whole, plan=replace(whole.plan, scale=0.25 * whole.plan.scale))
-    yield "the sum clipped, not each record", subject_of(twins.batch_mean(facts_of(hinge), CLAIM), hinge)
-    output = planned("output", CLAIM, loss=hinge, records=16, features=2)
-    yield (
-        "an intercept without noise",
-        subject_of(
-            twins.PlainInterceptPlan(planned("output", CLAIM, loss=hinge, records=16, features=2, intercept=0.5).plan),
-            hinge,
-            intercept=0.5,
-        ),
-    )
-    yield "noise on half of the numbers", subject_of(twins.PartlySilentPlan(output.plan), hinge)
+    return replace(whole, plan=replace(whole.plan, scale=0.25 * whole.plan.scale))
 
 
-@pytest.mark.parametrize(
-    ("name", "subject"), list(broken_plans()), ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_broken_twins_are_found(name, subject):
-    trials = 40_000 if name.startswith("half") else 4000  # those that are found by a little, and at once
-    result = audit(subject, CLAIM, trials=trials, seed=5)
+def plain_intercept():
+    whole = planned("output", CLAIM, loss=HuberHinge(), records=16, features=2, intercept=0.5)
+    return subject_of(twins.PlainInterceptPlan(whole.plan), HuberHinge(), intercept=0.5)
+
+
+def partly_silent():
+    whole = planned("output", CLAIM, loss=HuberHinge(), records=16, features=2)
+    return subject_of(twins.PartlySilentPlan(whole.plan), HuberHinge())
+
+
+BROKEN = {
+    "half of the sensitivity": (
+        lambda: subject_of(twins.half_output(facts_of(HuberHinge()), CLAIM), HuberHinge()), 40_000
+    ),
+    "a quarter of the noise": (quarter_of_the_noise, 4000),
+    "the sum clipped, not each record": (
+        lambda: subject_of(twins.batch_mean(facts_of(HuberHinge()), CLAIM), HuberHinge()), 4000
+    ),
+    "an intercept without noise": (plain_intercept, 1000),
+    "noise on half of the numbers": (partly_silent, 1000),
+}  # fmt: skip
+"""Twins, and the trials after which each is found: by a little, or at the ceiling where a number has no noise."""
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_twins_are_found(name):
+    make, trials = BROKEN[name]
+    result = audit(make(), CLAIM, trials=trials, seed=5)
     assert result.verdict == "violated", str(result)
 
 
@@ -148,10 +157,13 @@ def test_a_private_count_is_found():
     "method", ["objective", "objective-chaudhuri-2011", "output", "output-chaudhuri-2011", "gradient", "dp-svrg"]
 )
 def test_sound_methods_are_not_accused(method, adjacency):
+    """False alarms: 1e-6 an audit. Power, at this seed: with noise for six times the epsilon, 10 of the 12 are accused
+    with the hinge; of the other two, objective and dp-svrg under replace-one, 0.7 of the claim or more is seen."""
     claim = Budget(2.0, 0.0 if "chaudhuri" in method else 1e-3, adjacency)
-    pairs = library(adjacency)[:1] if method == "dp-svrg" else None  # its profile takes seconds to compute
-    for loss in ("huber-hinge",) if method == "dp-svrg" else ("logistic", "huber-hinge", "squared"):
-        result = audit(method, claim, loss=loss, seconds=0.7, confidence=SURE, seed=2, pairs=pairs)
+    few = method == "dp-svrg"  # its profile takes a second to compute
+    pairs = library(adjacency)[:1] if few else None
+    for loss in ("huber-hinge",) if few or adjacency == "add-remove" else ("logistic", "huber-hinge", "squared"):
+        result = audit(method, claim, loss=loss, trials=2000, confidence=SURE, seed=2, pairs=pairs)
         assert result.verdict == "consistent", str(result)
 
 

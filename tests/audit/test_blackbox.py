@@ -57,7 +57,9 @@ def test_what_is_public_can_be_left_out():
 
 
 def test_a_name_that_never_occurs_cannot_be_left_out():
-    with pytest.raises(ValueError, match=r"Expected 'clases_' in ignore to be one of what there is: .*classes_, coef_"):
+    with pytest.raises(
+        ValueError, match=r"Expected 'clases_' in ignore to be one of the attributes that there are: .*classes_, coef_"
+    ):
         audit(NoisySum(leak="classes_"), CLAIM, pairs=LABEL, trials=400, ignore=["classes_", "clases_"])
     with pytest.raises(ValueError, match="Expected ignore with an estimator only"):
         audit(lambda X, y, rng: rng.normal(size=2), CLAIM, trials=400, ignore=["classes_"])

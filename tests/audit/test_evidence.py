@@ -1,8 +1,11 @@
 """Evidence against papers: exact laws by a second road, premises, the code that users run, and the records."""
 
+import contextlib
+import io
 import itertools
 import json
 import math
+import re
 from pathlib import Path
 
 import mpmath
@@ -12,14 +15,26 @@ from scipy import stats
 from scipy.special import expit
 
 from papers import evidence
-from papers.evidence import STUDIES, kang_2020a, kang_2020b_1, kang_2020b_2, kang_2023, load, markdown, runs
+from papers.evidence import (
+    STUDIES,
+    kang_2020a,
+    kang_2020b_1,
+    kang_2020b_2,
+    kang_2020b_data,
+    kang_2023,
+    load,
+    markdown,
+    runs,
+    wang_2020,
+)
 from papers.evidence.exact import mixture_delta, mixture_epsilon, shift_epsilon
 from papers.evidence.runs import Setting
+from papers.wang_2020.side_by_side import Models, Recipe, mean_gradients
 from tacit import LogisticRegression
 from tacit.audit.intervals import clopper_pearson
+from tacit.checks import RefutedWarning
 from tacit.privacy.noise import SeededSource
 from tacit.published import PiDbdpErm, PidpSgd, PublishedInput
-from tacit.training import RefutedWarning
 
 ALARM = 1e-6
 """False alarms of every statistical test here."""
@@ -113,6 +128,35 @@ def test_no_run_of_algorithm_2_is_noisy():
     assert plan.run(runs.lone_record(20, 1.0), SeededSource(3)).extras["noiseless"] == 1.0
 
 
+def test_the_box_of_the_page_is_inside_its_proof():
+    """The counterexample that readers run keeps enough of the start, so that no order of draws gets noise."""
+    page = (Path(__file__).parents[2] / "docs" / "papers" / "kang_2020b.md").read_text(encoding="utf-8")
+    (box,) = (block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "inverse" in block)
+    names: dict = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(box, "the box", "exec"), names)
+    kept = (1 - names["alpha"] * names["strength"]) ** len(names["norms"])
+    assert names["strength"] == kang_2020b_2.STRONG
+    assert kept >= kang_2020b_2.KEPT
+    assert max(names["norms"]) <= kang_2020b_2.largest_norm(names["n"], kept) < math.e
+
+
+def test_a_single_step_of_pidp_sgd_shows_the_record():
+    """Written again from Theorem 5, and the event counted in runs of four records; at c = 1e9 nothing is shown."""
+    found = kang_2023.one_step(10**4, 50.0, 1e-5)
+    sigma = 50 * 2 * math.sqrt(math.log(2e5)) / (10**4 * 0.75)
+    expected = math.log((stats.norm.cdf(0.25 / sigma) / 10**4 - 1e-5) / stats.norm.sf(0.25 / sigma))
+    assert found["epsilon"] == pytest.approx(expected, rel=1e-9)
+    assert kang_2023.one_step(10**4, 1e9, 1e-5)["epsilon"] < 1
+    n, runs_of, delta = 4, 400, 0.025
+    plan, chances = kang_2023.plan_of(n, 1.0, delta, 1, 0.05), kang_2023.one_step(n, 0.05, delta)
+    limit = math.sqrt(math.log(2 / ALARM) / (2 * runs_of))  # Hoeffding
+    for side, low, high in ((1.0, chances["hit"], 1 / n), (-1.0, 0.0, chances["false"])):
+        solutions = (plan.run(runs.lone_record(n, side), SeededSource((5, run))) for run in range(runs_of))
+        seen = np.mean([solution.weights[1, 0] > kang_2023.STEP / 4 for solution in solutions])
+        assert low - limit < seen < high + limit
+
+
 def test_how_often_pidp_sgd_is_noisy():
     """n = 60, where two thirds of the steps are noisy: 20,000 steps against the computed rate, and a wrong one."""
     n, steps = 60, 20_000
@@ -133,7 +177,7 @@ def test_how_often_pidp_sgd_is_noisy():
     [
         (PublishedInput(constant=8.0, steps=10, rate=0.1, domain=1.0), kang_2020a.plan_of(100, 8.0, steps=10),
          kang_2020a.problem_of_side(100, 1.0), 1.0, 1e-4),
-        (PublishedInput("dbdp-erm", constant=2.0, steps=1, batch=0.1), kang_2020b_1.plan_of(10, 2.0, 1e-4),
+        (PublishedInput("dbdp-erm", constant=2.0, steps=1, batch=0.1, start=0.0), kang_2020b_1.plan_of(10, 2.0, 1e-4),
          runs.one_at_the_edge(100, 1.0), 0.0, 1e-4),
         (PiDbdpErm(constant=8.0, steps=400, local=10, step=0.05), kang_2020b_2.plan_of(20, 8.0, steps=400, rate=0.05),
          runs.lone_record(20, 1.0), 0.1, 1e-4),
@@ -281,7 +325,7 @@ def _flat(value):
     return [value]
 
 
-@pytest.mark.parametrize("module", [kang_2020a, kang_2020b_1, kang_2020b_2, kang_2023])
+@pytest.mark.parametrize("module", [kang_2020a, kang_2020b_1, kang_2020b_2, kang_2020b_data, kang_2023, wang_2020])
 def test_what_is_computed_is_computed_again(module):
     name = {study.measure: name for name, study in STUDIES.items()}[module.measure]
     now, then = _flat(module.exact()), _flat(load(name)["exact"])
@@ -305,6 +349,27 @@ def test_a_small_run_shows_the_same(again):
     """An algorithm that kept its claim would be accused with probability ``ALARM``."""
     (row,) = again()
     assert float(clopper_pearson(row["hits"], row["false"], row["trials"], row["delta"], ALARM)) > 1
+
+
+def test_the_statistic_of_the_release_tells_the_two_data_sets_apart():
+    """One epoch at a noise of 0.05, where the two means are 40 deviations apart; and at 50, where nothing is seen."""
+    setting = Setting(records=60_000, steps=wang_2020.STEPS, trials=1, constants=(4.0,))
+    for noise, least in ((0.05, 50.0), (50.0, None)):
+        recipe = Recipe(noise, 0.0, wang_2020.RATE, "epoch", "mean")
+        first, second = (wang_2020.attacked(side, recipe, setting, (12,)) for side in (1.0, -1.0))
+        assert abs(first) < 0.1 > abs(second) if least is None else first > least > -least > second
+
+
+def test_the_first_step_of_the_release_is_the_mixture_that_is_computed():
+    """The mean of a batch with the last record is the clipped unit vector that the law has, from w = 0."""
+    recipe = Recipe(0.0, 0.0, 1.0, "epoch", "mean")
+    for side in (1.0, -1.0):
+        X, y = wang_2020.data(side, 128)
+        models = Models([recipe], 1, np.random.default_rng(0))
+        models.weights[:], models.intercepts[:] = 0, 0
+        mean, _ = mean_gradients(models, X, y, 128, np.array([False]))
+        expected = side * (0.1 - np.eye(10)[0])
+        assert mean[0, :, 0] == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
 
 
 def test_the_small_run_accuses_no_algorithm_that_is_private_enough():

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="audits of networks need PyTorch, install 'tacit[torch]'")
+pytest.importorskip("torch", reason="audits of networks need PyTorch, install '.[torch]'")
 
 import torch
 
@@ -175,4 +175,4 @@ sys.exit(main(["audit", "mlp"]))
 """
     found = subprocess.run([sys.executable, "-c", blocked], check=False, capture_output=True, text=True)
     assert found.returncode == 2
-    assert found.stderr == "tacit: Audits of networks need PyTorch. Install it with: pip install 'tacit[torch]'.\n"
+    assert found.stderr == "tacit: Audits of networks need PyTorch. In Tacit's source: pip install '.[torch]'.\n"

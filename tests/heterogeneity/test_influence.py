@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from oracles import problem_of
 from scipy import sparse
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from tacit import datasets
 from tacit.influence import Influence, error_bound, influence_of
@@ -99,6 +101,29 @@ def test_theorem_4_is_false_with_curvature_at_the_minimum_alone():
     far = weights + 10 * (bound + abs(float(influence.vector(4)[0, 0])))
     assert rest.value(far)[0] < rest.value(weights + influence.vector(4))[0]
     assert rest.gradient(far)[0, 0] < 0  # still falling there: the minimiser without the record is at infinity
+
+
+def with_and_without(margins, last):
+    """Minimisers of the mean of log(1 + exp(-t)) + t^2/2 over the records y x = ``margins``, with ``last`` and not."""
+    rows = [np.append(margins, last), np.array(margins)]
+    return [float(brentq(lambda t, x=x: np.mean(-x * expit(-x * t)) + t, -1, 1, xtol=1e-15)) for x in rows]
+
+
+@pytest.mark.parametrize(("margins", "last"), [([1.0, 1.0], -1.0), ([1.0, 0.3, -0.2], -1.0), ([-0.5], 1.0)])
+@pytest.mark.parametrize("edge", [None, 0.0, 1e-4])
+def test_theorem_4_needs_minimisers_inside(margins, last, edge):
+    """The regulariser is a part of each loss, lambda = zeta = 1: half suffices inside, and nothing near the edge."""
+    margins = np.tile(margins, 300)
+    n = len(margins) + 1
+    best, far = with_and_without(margins, last)
+    gradient = -last * expit(-last * best) + best
+    rows = np.append(margins, last)
+    hessian = np.mean(rows**2 * expit(rows * best) * expit(-rows * best)) + 1
+    assert abs(far) > abs(best)
+    moved = far if edge is None else best + np.clip(far - best, -edge, edge)  # the ball ends ``edge`` behind the best
+    error = abs(moved - best - gradient / hessian / n)
+    half = error_bound(n, 2.0, 1.25, 1 / (6 * math.sqrt(3)), 1.0) / 2  # G = 1 + 1 on the ball of radius 1 = 1/lambda
+    assert 0 < error <= half if edge is None else error > 2 * half
 
 
 def test_refusals(rng):

@@ -16,8 +16,9 @@ from tacit.privacy import accounting
 from tacit.privacy.events import Claimed, from_dict, to_dict
 from tacit.privacy.noise import SeededSource
 from tacit.privacy.theorems import THEOREMS
-from tacit.published import PUBLISHED, PiDbdpErm, PidpSgd, PublishedInput
+from tacit.published import PUBLISHED, PiDbdpErm, PidpSgd, PublishedInput, pidp_sgd
 from tacit.published.models import LinearModel
+from tacit.published.models import picks_of as picks
 from tacit.types import Budget
 
 MECHANISMS = [PidpSgd(constant=1.0, contribution_constant=1.0, local=20), PiDbdpErm(constant=1.0, steps=100)]
@@ -93,7 +94,7 @@ tacit.published.PublishedMLPClassifier
 """
     found = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert found.returncode == 1
-    assert "PublishedMLPClassifier needs PyTorch. Install it with: pip install 'tacit[torch]'" in found.stderr
+    assert "PublishedMLPClassifier needs PyTorch. In Tacit's source: pip install '.[torch]'" in found.stderr
     with pytest.raises(ImportError, match="Nothing"):
         from tacit.published import Nothing  # noqa: F401
 
@@ -176,3 +177,40 @@ def test_the_printed_norm_never_lets_a_record_pass_at_small_epsilon(rng):
     ]
     assert fractions[0] == 0.0
     assert fractions[1] > 0.8
+
+
+def test_pidp_sgd_starts_at_public_weights_unless_it_is_told_to_start_at_the_minimiser(rng):
+    """With a step size near 0 the start is what comes out."""
+    X, y = data(rng)
+    problem = problem_of(X, 2.0 * y - 1, Logistic(), intercept=0.5)
+    found = {}
+    for pretrained in (False, True):
+        mechanism = PidpSgd(
+            constant=1e-9, contribution_constant=1.0, rounds=1, local=1, step=1e-12, pretrained=pretrained
+        )
+        plan = mechanism.calibrate(Budget(1.0, 0.01), problem.facts, 0.1, "paper")
+        found[pretrained] = plan.run(problem, SeededSource(1)).weights
+        assert ("the minimiser" in plan.assumptions[2]) is pretrained
+    model = LinearModel(problem, 0.1)
+    model.minimise()
+    assert np.abs(found[False]).max() < 1e-6
+    assert found[True] == pytest.approx(model.weights, abs=1e-6)
+    assert np.abs(model.weights).max() > 0.1
+
+
+def test_a_long_round_is_held_in_parts(rng, monkeypatch):
+    """Steps of one round in parts of seven: as many of them, and without noise the same quiet steps."""
+    monkeypatch.setattr(pidp_sgd, "TOGETHER", 7)
+    X, y = data(rng, 50)
+    problem = problem_of(X, 2.0 * y - 1, Logistic())
+    plan = PidpSgd(constant=1.0, contribution_constant=1.0, rounds=2, local=20, step=0.1).calibrate(
+        Budget(1.0, 1e-3), problem.facts, 0.1, "paper"
+    )
+    drawn = []
+    monkeypatch.setattr(
+        pidp_sgd, "picks_of", lambda source, count, size: drawn.append(size) or picks(source, count, size)
+    )
+    solution = plan.run(problem, SeededSource(0))
+    assert drawn == [7, 7, 6] * 2
+    assert solution.steps == 40
+    assert 0 <= solution.extras["noiseless"] <= 1

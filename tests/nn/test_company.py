@@ -154,16 +154,16 @@ def test_the_check_sees_a_sum_in_another_order():
     assert is_alone(VMAPPED, network, (6,), 1)
 
 
-@pytest.mark.parametrize("road", [LAYERED, VMAPPED], ids=["layered", "vmapped"])
+@pytest.mark.parametrize("implementation", [LAYERED, VMAPPED], ids=["layered", "vmapped"])
 @pytest.mark.parametrize("build", [lambda: mlp_network(37, 3, 13, "elu"), lambda: mnist_network(activation="relu")])
-def test_gradients_have_the_same_bits_in_every_place(build, road):
+def test_gradients_have_the_same_bits_in_every_place(build, implementation):
     """Private rows in the place of public ones: shuffled, fewer, among others, in the chunk that the check chose."""
     network = build().double()
     shape = (37,) if isinstance(network[1], nn.Linear) else (1, 28, 28)
     with settled():
-        chunk = safe_chunk(road, network, shape, 100.0)
+        chunk = safe_chunk(implementation, network, shape, 100.0)
         rows, labels = torch.randn(70, *shape, dtype=torch.float64), torch.arange(70) % 3
-        gradients = road.gradients(network, None)
+        gradients = implementation.gradients(network, None)
 
         def flat(index, rows=rows):
             found = [gradients(x, y).take(slice(count)) for x, y, count in chunks(rows[index], labels[index], chunk)]
@@ -243,17 +243,17 @@ def test_the_slack_covers_sums_and_single_precision_would_not_fit(records, rng):
     assert 1e-10 < rounding(1.0, 60_000, 26_010) < 1e-6
 
 
-@pytest.mark.parametrize("road", [LAYERED, VMAPPED], ids=["layered", "vmapped"])
-def test_the_chunk_is_chosen_from_public_numbers(road):
-    sizes = {1 << k for k in range(4, road.largest.bit_length())}
+@pytest.mark.parametrize("implementation", [LAYERED, VMAPPED], ids=["layered", "vmapped"])
+def test_the_chunk_is_chosen_from_public_numbers(implementation):
+    sizes = {1 << k for k in range(4, implementation.largest.bit_length())}
     for size in (1, 43, 26_010, 79_510, 1_756_426):
         for expected in (1.0, 40.0, 256.0, 2000.0, 1e6):
-            chunk = thrifty_chunk(road, size, expected)
+            chunk = thrifty_chunk(implementation, size, expected)
             assert chunk in sizes
-            assert chunk * size <= (road.held if chunk > SMALLEST else HELD)
-    assert thrifty_chunk(road, 43, 1e6) == road.largest
-    assert thrifty_chunk(road, 26_010, 20.0) < road.largest  # few records would be lost among zeros
-    assert thrifty_chunk(road, HELD // SMALLEST + 1, 256.0) == 1
+            assert chunk * size <= (implementation.held if chunk > SMALLEST else HELD)
+    assert thrifty_chunk(implementation, 43, 1e6) == implementation.largest
+    assert thrifty_chunk(implementation, 26_010, 20.0) < implementation.largest  # few records would be lost among zeros
+    assert thrifty_chunk(implementation, HELD // SMALLEST + 1, 256.0) == 1
 
 
 def test_training_runs_on_one_thread_and_gives_the_others_back(rng, monkeypatch):

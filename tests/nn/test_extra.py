@@ -32,7 +32,7 @@ def test_the_extra_is_installed_as_the_project_asks():
     wanted = [Requirement(line) for line in project["project"]["optional-dependencies"]["torch"]]
     assert {"torch", "opacus", "safetensors"} <= {one.name for one in wanted}
     for one in wanted:
-        assert metadata.version(one.name) in one.specifier, f"Expected {one}: pip install 'tacit[torch]'"
+        assert metadata.version(one.name) in one.specifier, f"Expected {one}: pip install '.[torch]'"
 
 
 def test_the_core_imports_without_torch_and_the_extra_says_what_to_install():
@@ -41,7 +41,7 @@ def test_the_core_imports_without_torch_and_the_extra_says_what_to_install():
         [sys.executable, "-c", f"{BLOCKED}\nimport tacit.nn"], check=False, capture_output=True, text=True
     )
     assert found.returncode != 0
-    assert "pip install 'tacit[torch]'" in found.stderr
+    assert "pip install '.[torch]'" in found.stderr
 
 
 def test_without_torch_a_network_file_says_what_to_install(tmp_path):
@@ -49,4 +49,4 @@ def test_without_torch_a_network_file_says_what_to_install(tmp_path):
     program = f"{BLOCKED}\nsys.exit(tacit.cli.main.main(['predict', 'net.safetensors', 'people.csv']))"
     found = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd=tmp_path)
     assert (found.returncode, found.stdout) == (2, "")
-    assert found.stderr == "tacit: A network's file needs PyTorch. Install it with: pip install 'tacit[torch]'.\n"
+    assert found.stderr == "tacit: A network's file needs PyTorch. In Tacit's source: pip install '.[torch]'.\n"

@@ -191,7 +191,7 @@ def test_smoothing_twice_is_smoothing_once_with_the_last_strength():
 
 def test_what_cannot_be_smoothed_says_so():
     model, _ = model_and_data()
-    with pytest.raises(ValueError, match="Expected a torch"):
+    with pytest.raises(ValueError, match="to be a torch"):
         smooth(model)
     optimizer = smooth(torch.optim.SGD(model.parameters(), lr=1.0))
     with pytest.raises(ValueError, match="without a closure"):

@@ -1,4 +1,4 @@
-"""Gradients as factors: those of ``torch.func``, the layers that may take this road, and factors out of all bounds."""
+"""Gradients as factors: those of ``torch.func``, the layers that may be computed so, and factors out of all bounds."""
 
 import math
 
@@ -9,7 +9,7 @@ from torch import nn
 
 from tacit.mechanisms import Poisson
 from tacit.nn import MLPClassifier, cifar_network, mlp_network, mnist_network
-from tacit.nn.layered import LAYERED, is_layered, road_of
+from tacit.nn.layered import LAYERED, implementation_of, is_layered
 from tacit.nn.single import LONGEST, Gradients, Part
 from tacit.nn.train import NetworkPlan, NetworkProblem, clipped_sum
 from tacit.nn.vmapped import VMAPPED
@@ -54,10 +54,10 @@ def dense(found):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_factors_are_the_gradients_of_torch_func(name):
     network, shape = built(name)
-    assert road_of(network) is LAYERED
+    assert implementation_of(network) is LAYERED
     rows, labels = torch.randn(6, *shape, dtype=torch.float64), torch.arange(6) % 3
     rows[3], rows[4] = 0.0, 7.0  # maxima with ties
-    one, other = (road.gradients(network, None)(rows, labels) for road in (LAYERED, VMAPPED))
+    one, other = (implementation.gradients(network, None)(rows, labels) for implementation in (LAYERED, VMAPPED))
     assert torch.allclose(dense(one), dense(other), rtol=1e-12, atol=1e-13)
     assert torch.allclose(one.norms, other.norms, rtol=1e-12, atol=0.0)
     assert torch.allclose(one.norms, dense(one).norm(dim=1), rtol=1e-12, atol=0.0)
@@ -108,8 +108,8 @@ def test_known_layers_are_taken(network):
         nn.Sequential(nn.Linear(4, 4), nn.MaxPool2d(2, return_indices=True)), nn.Sequential(nn.GRU(4, 4)),
     ],
 )  # fmt: skip
-def test_what_may_mix_records_or_is_not_known_takes_the_other_road(network):
-    assert road_of(network) is VMAPPED
+def test_what_may_mix_records_or_is_not_known_takes_the_other_implementation(network):
+    assert implementation_of(network) is VMAPPED
 
 
 def test_factors_whose_squares_leave_the_numbers_do_not_hide_a_gradient():

@@ -19,6 +19,7 @@ from tacit.nn import MLPClassifier, mlp_network
 from tacit.nn.train import NetworkLoss
 from tacit.privacy.noise import SeededSource
 from tacit.published import PidpSgd, PublishedMLPClassifier
+from tacit.published import perceptron as published_perceptron
 from tacit.published.curvature import InverseHessian, largest
 from tacit.published.networks import METHODS
 from tacit.published.perceptron import Perceptron, Settings
@@ -47,6 +48,13 @@ def quietly(model, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RefutedWarning)
         return model.fit(X, y)
+
+
+def d_priv(model):
+    """Rows and labels, by the explicit word that it asks for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RefutedWarning)
+        return model.perturbed_data_.release(raw_records=True)
 
 
 def flat(model):
@@ -187,6 +195,22 @@ def test_pretraining_finds_a_point_without_slope(rng):
     assert np.linalg.norm(model.gradients(slice(None)).mean(axis=0)) < 1e-3
 
 
+def test_pretraining_again_is_remembered_and_other_records_are_not_mistaken_for_it(rng, monkeypatch):
+    monkeypatch.setattr(published_perceptron, "_PRETRAINED", {})
+    data, other = blobs(rng, features=6), blobs(rng, features=6)
+    found = []
+    for records in (data, data, other):
+        torch.manual_seed(0)
+        model = perceptron("tanh", 2, records, regularization=0.01, pretraining=20)
+        start = model.flat.copy()
+        model.minimise()
+        found.append(model.flat.copy())
+        assert not np.array_equal(found[-1], start)
+    assert len(published_perceptron._PRETRAINED) == 2
+    assert np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
+
+
 # --- the noise, as printed ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("condition", ["strongly-convex", "polyak-lojasiewicz"])
@@ -197,7 +221,7 @@ def test_noise_of_input_perturbation(shared, condition, rng):
         "input-perturbation", 0.5, constant=3.0, delta=1e-4, lipschitz=2.0, steps=2, regularization=0.04, hidden=1,
         shared=shared, condition=condition, classes=[0, 1], random_state=1,
     )  # fmt: skip
-    rows, labels = quietly(model, X, y).perturbed_data_
+    rows, labels = d_priv(quietly(model, X, y))
     noise = rows - X
     scale = math.sqrt(3 * 4 * 2 * math.log(1e4) / (40 * 39 * 0.25) / (0.2 if condition == "strongly-convex" else 1))
     check_scale(noise[0] if shared else noise, scale)
@@ -211,7 +235,7 @@ def test_noise_of_dbdp_erm(rng):
     model = PublishedMLPClassifier(
         "dbdp-erm", 2.0, constant=0.5, delta=1e-3, steps=7, batch=0.2, hidden=2, classes=[0, 1], random_state=1
     )
-    rows, _ = quietly(model, X, y).perturbed_data_
+    rows, _ = d_priv(quietly(model, X, y))
     check_scale(rows - X, 0.5 * 0.2 * math.sqrt(7 * math.log(1e3)) / 2)
 
 
@@ -233,7 +257,7 @@ def test_noise_of_pi_dbdp_erm(rng):
     X, y = blobs(rng, 50, 600)
     settings = {"steps": 8, "local": 8, "step": 1e-13, "hidden": 2, "rank": 4}
     model = PublishedMLPClassifier("pi-dbdp-erm", 0.5, **{**SMALL, **settings})
-    rows, _ = quietly(model, X, y).perturbed_data_
+    rows, _ = d_priv(quietly(model, X, y))
     (moved,) = np.nonzero((rows != X).any(axis=1))
     assert 4 <= len(moved) <= 8
     assert model.noiseless_ == 0.0
@@ -306,7 +330,7 @@ def test_no_budget_no_noise_and_it_learns(method, rng):
     assert model.score(X, y) > 0.95
     assert getattr(model, "noiseless_", 1.0) == 1.0
     if method != "pidp-sgd":
-        assert np.array_equal(model.perturbed_data_[0], X)
+        assert np.array_equal(d_priv(model)[0], X)
 
 
 def test_labels_of_any_kind_and_rows_of_any_length(rng):
@@ -314,12 +338,12 @@ def test_labels_of_any_kind_and_rows_of_any_length(rng):
     names = np.array(["no", "yes"])
     settings = {**SMALL, "steps": 200, "classes": names}
     model = PublishedMLPClassifier("input-perturbation", math.inf, **settings).fit(50.0 * X, names[y])
-    assert np.linalg.norm(model.perturbed_data_[0], axis=1).max() <= 1.0
-    assert set(model.perturbed_data_[1]) == {"no", "yes"}
+    assert np.linalg.norm(d_priv(model)[0], axis=1).max() <= 1.0
+    assert set(d_priv(model)[1]) == {"no", "yes"}
     assert model.score(50.0 * X, names[y]) > 0.95
     inside = PublishedMLPClassifier("input-perturbation", math.inf, bounds=(-1.0, 1.0), **settings)
     inside.fit(np.vstack([X, np.full((1, 4), np.nan)]), np.append(names[y], "no"))
-    assert inside.perturbed_data_[0] == pytest.approx(np.vstack([X, np.zeros((1, 4))]) / 2)
+    assert d_priv(inside)[0] == pytest.approx(np.vstack([X, np.zeros((1, 4))]) / 2)
 
 
 def test_what_an_earlier_fit_left_is_forgotten(rng):

@@ -5,6 +5,8 @@ import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from packaging.metadata import Metadata
+
 ROOT = Path(__file__).parent.parent.parent
 LARGEST = 300_000
 """Bytes of one file. The largest today is a tenth of it; a report or a data set is not a part of a package."""
@@ -38,10 +40,26 @@ def check(name, found, wanted):
     print(f"{name}: {len(found)} files, {sum(found.values()) / 1e3:.0f} kB.")
 
 
+def check_metadata(path):
+    """End with a sentence unless the wheel's description of itself is valid, with no version left to chance."""
+    with zipfile.ZipFile(path) as archive:
+        (place,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        raw = archive.read(place)
+    try:
+        found = Metadata.from_email(raw, validate=True)
+    except ExceptionGroup as errors:
+        sys.exit(f"{path.name}: {'; '.join(map(str, errors.exceptions))}")
+    loose = [str(need) for need in found.requires_dist or () if not need.specifier or "==" in str(need.specifier)]
+    if loose or not (found.description and found.description_content_type == "text/markdown"):
+        sys.exit(f"{path.name}: the README is missing, or these have no range of versions: {loose}.")
+    print(f"{path.name}: valid metadata of version {found.metadata_version}, {len(found.requires_dist or ())} needs.")
+
+
 if __name__ == "__main__":
     (built,), (source,) = (Path(sys.argv[1]).glob(kind) for kind in ("*.whl", "*.tar.gz"))
     beside = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "PKG-INFO", "README.md", "SECURITY.md", "constraints.txt"}
     package = expected()
+    check_metadata(built)
     check(built.name, wheel(built), package)
     check(
         source.name,

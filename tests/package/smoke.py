@@ -16,7 +16,10 @@ import numpy as np
 
 import tacit
 
-EXTRAS = {"torch", "opacus", "safetensors", "pyarrow", "matplotlib", "PIL", "pooch"}
+EXTRAS = {
+    "torch", "opacus", "safetensors", "pyarrow", "matplotlib", "PIL", "pooch", "sqlalchemy", "alembic", "fastapi",
+    "starlette", "uvicorn", "pydantic", "httptools", "anyio",
+}  # fmt: skip
 COMMAND = Path(sysconfig.get_path("scripts")) / "tacit"
 
 
@@ -39,7 +42,7 @@ def loads(name):
     try:
         importlib.import_module(name)
     except ImportError as error:
-        needed = error.name in EXTRAS or "pip install 'tacit[" in str(error)
+        needed = error.name in EXTRAS or "pip install '.[" in str(error)
         expect(needed, f"{name} cannot be imported: {error}")
         return False
     return True
@@ -72,7 +75,9 @@ def check_model():
     run("verify", "saved.json")
     table = np.column_stack([rows, labels])
     np.savetxt("table.csv", table, delimiter=",", header="a,b,c,label", comments="", fmt=["%.6f"] * 3 + ["%d"])
-    run("fit", "table.csv", "--target", "label", "--classes", "0,1", "--epsilon", "1", "--out", "model.json")
+    bounds = "\n".join(f"[columns.{name}]\nlower = -0.5\nupper = 0.5" for name in "abc")
+    Path("table.toml").write_text(f'[target]\nname = "label"\nclasses = [0, 1]\n{bounds}\n')
+    run("fit", "table.csv", "--schema", "table.toml", "--epsilon", "1", "--out", "model.json")
     run("verify", "model.json")
 
 

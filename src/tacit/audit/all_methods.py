@@ -6,12 +6,13 @@ import datetime
 import json
 import math
 import multiprocessing
+import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from tacit._version import __version__
 from tacit.audit.campaign import OnProgress
@@ -20,7 +21,7 @@ from tacit.audit.exact import exact_epsilon, one_dimensional_pairs
 from tacit.audit.planned import planned
 from tacit.audit.result import AuditResult
 from tacit.audit.runner import audit
-from tacit.checks import PrivacyError, check
+from tacit.checks import PrivacyError, check, counted
 from tacit.linear.losses import LOSSES, Logistic
 from tacit.mechanisms import METHODS, Mechanism, ObjectivePerturbation, Output, Whitened
 from tacit.privacy.theorems import THEOREMS
@@ -28,6 +29,7 @@ from tacit.published import PUBLISHED
 from tacit.types import ADJACENCIES, Adjacency, Budget, Loss
 
 Say = Callable[[str], None]
+T = TypeVar("T")
 RECORDS = 16
 
 
@@ -128,13 +130,13 @@ def audit_method(
         # The audit that shows how tight the noise is gets more runs.
         results.append(audit(subject, claim, seconds=2 * seconds, seed=seed, name=title, **options))
     if name in PEOPLE and losses is None:
-        say(f"{name} with {ROWS} rows a person, {claimed.adjacency}")
+        say(f"{name} with {ROWS} rows per person, {claimed.adjacency}")
         stress = STRESSED[name]
         subject = planned(
             stress.mechanism, claim, loss=stress.loss, records=RECORDS, features=2,
             regularization=stress.regularization, rows_per_person=ROWS,
         )  # fmt: skip
-        title = f"{name} with {ROWS} rows a person, {stress.loss.name} loss"
+        title = f"{name} with {ROWS} rows per person, {stress.loss.name} loss"
         results.append(audit(subject, claim, seconds=seconds, seed=seed, name=title, **options))
     return MethodAudit(
         method=name, status=statuses[0], adjacency=claimed.adjacency, results=tuple(results),
@@ -145,6 +147,7 @@ def audit_method(
 def audit_all(
     claimed: Budget, *, seconds: float = 8.0, confidence: float = 0.999, seed: int | None = None,
     say: Say = lambda text: None, methods: Iterable[str] | None = None, workers: int = 1,
+    progress: OnProgress | None = None,
 ) -> list[MethodAudit]:  # fmt: skip
     """Audit every method under both adjacencies, so many at a time; those that refuse one are left out there.
 
@@ -154,9 +157,21 @@ def audit_all(
     budgets = {adjacency: Budget(claimed.epsilon, claimed.delta, adjacency) for adjacency in ADJACENCIES}
     jobs = [(name, budget, seconds, confidence, seed) for name in names for budget in budgets.values()]
     if workers == 1:
-        return [row for row in map(partial(_row, say), jobs) if row is not None]
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return [row for row in pool.map(partial(_row, None), jobs) if row is not None and _told(say, row)]
+        return [row for row in map(partial(_row, say), _numbered(jobs, len(jobs), progress)) if row is not None]
+    # Ctrl-C reaches all processes: these end without a word, and the one that started them says it.
+    with ProcessPoolExecutor(
+        workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_DFL)
+    ) as pool:
+        rows = _numbered(pool.map(partial(_row, None), jobs), len(jobs), progress)
+        return [row for row in rows if row is not None and _told(say, row)]
+
+
+def _numbered(things: Iterable[T], total: int, progress: OnProgress | None) -> Iterator[T]:
+    """The same things, telling how many of them have gone by."""
+    for done, thing in enumerate(things):
+        if progress is not None:
+            progress(f"Audit {done + 1} of {total}", done / total)
+        yield thing
 
 
 def _row(say: Say | None, job: tuple[str, Budget, float, float, int | None]) -> MethodAudit | None:
@@ -175,7 +190,7 @@ def _network_row(
     start, results = time.perf_counter(), []
     for number, setting in enumerate(("default settings", "under stress")):
         model = network(claimed, stressed=number > 0)
-        say(f"{name}, {setting}, {claimed.adjacency}, one run with {canaries:,} canaries")
+        say(f"{name}, {setting}, {claimed.adjacency}, one run with {counted(canaries, 'canary', 'canaries')}")
         key = None if seed is None else seed + number
         results.append(
             audit_network(model, canaries=canaries, confidence=confidence, seed=key, name=f"{name}, {setting}")

@@ -89,7 +89,7 @@ class Trained(BlackBox):
 
 @dataclass(frozen=True)
 class Estimator(BlackBox):
-    """Anything with ``fit``: ours or a stranger's, with or without the rest of scikit-learn's interface.
+    """Anything with ``fit``: ours or from elsewhere, with or without the rest of scikit-learn's interface.
 
     A ``random_state`` of None is set to a new seed for each run, a generator is replaced by a new one; a number is kept
     as the user gave it, since that is what would be released. With ``untouched``, None is kept as well. ``ignore``

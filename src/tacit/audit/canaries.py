@@ -83,7 +83,7 @@ def network(claimed: Budget, *, stressed: bool = False) -> MLPClassifier:
     Under stress all records take part in all steps, and the steps are small: the network stays where its canaries'
     gradients are those of the beginning, and its last weights show nearly as much as all of its steps together.
     """
-    check(available(), "Audits of networks need PyTorch. Install it with: pip install 'tacit[torch]'.")
+    check(available(), "Audits of networks need PyTorch. In Tacit's source: pip install '.[torch]'.")
     from tacit.nn import MLPClassifier
 
     settings: dict[str, Any] = {"batch": 10**9, "epochs": 4, "momentum": 0.0, "step": 0.1} if stressed else {}

@@ -32,8 +32,8 @@ class Scores:
 
 def draw(scores: Scores, title: str) -> str:
     """An ``<svg>`` text: scores on the left; on the right false alarms against misses, with what the claim forbids."""
-    check(available(), "Pictures need matplotlib. Install it with: pip install 'tacit[plot]'")
-    check(len(scores.first) > 0 and len(scores.second) > 0, "This result holds no scores to draw.")
+    check(available(), "Pictures need matplotlib. In Tacit's source: pip install '.[plot]'")
+    check(len(scores.first) > 0 and len(scores.second) > 0, "This result contains no scores to draw.")
     import matplotlib
     from matplotlib.figure import Figure
 

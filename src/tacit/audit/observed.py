@@ -116,4 +116,7 @@ def _check_ignored(box: BlackBox, seen: Sequence[Outcome]) -> None:
     known = {_plain(name) for outcome in seen for name in outcome} - {ERROR}
     known |= {STATE} if box.seedable else set()
     for name in box.ignore:
-        check(name in known, f"Expected {name!r} in ignore to be one of what there is: {', '.join(sorted(known))}.")
+        check(
+            name in known,
+            f"Expected {name!r} in ignore to be one of the attributes that there are: {', '.join(sorted(known))}.",
+        )

@@ -107,7 +107,7 @@ def audit_one_run(
     mechanism. It guesses ``gaussian_share`` of the canaries, by default the share that should show most, from public
     numbers. Each of the two exceeds the true epsilon with probability at most 1 - confidence by itself.
     """
-    refuse_open_ledger("An audit, whose score tells about records,")
+    refuse_open_ledger("An audit, whose score reveals something about records,")
     check(len(shares) > 0 and all(0 < s <= 1 for s in shares), "Expected shares above 0 and up to 1, at least one.")
     check(gaussian_share is None or 0 < gaussian_share <= 1, "Expected gaussian_share above 0 and up to 1.")
     check(

@@ -11,12 +11,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.checks import check, check_count, check_positive
+from tacit.arguments import checked
+from tacit.checks import check, check_choice, check_count, check_positive, pair_of, shown
 from tacit.data.canonical import column, dense
 from tacit.types import Adjacency, Array, Targets
 
 Record = tuple[Array, float]
 """A row and its target."""
+
+
+LARGEST = 10**6
+"""The most records, columns and classes of a made-up pair."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,10 @@ class Pair:
     @classmethod
     def of(cls, first: tuple[Array, Array], second: tuple[Array, Array], name: str = "given") -> Pair:
         """A user's own pair: (rows, targets) twice. The direction is where their weighted sums differ most."""
+        for side, data in (("first", first), ("second", second)):
+            right = isinstance(data, tuple | list) and len(data) == 2 and all(np.ndim(part) for part in data)
+            check(right, f"Expected {side} to be a pair of rows and targets, (X, y), not {shown(data)}.")
+        check(isinstance(name, str), f"Expected name to be text, not {shown(name)}.")
         one, two = (Data(np.asarray(dense(x), dtype=np.float64), np.asarray(column(y))) for x, y in (first, second))
         check(one.rows.shape[1] == two.rows.shape[1], "Expected both data sets to have the same columns.")
         pull = _pull(one) - _pull(two)
@@ -62,17 +71,26 @@ def _pull(data: Data) -> Array:
         return np.asarray(data.rows.sum(axis=0))
 
 
+def check_targets(targets: Targets) -> Targets:
+    """Targets as a loss declares them: words, or the two ends of a range."""
+    if isinstance(targets, str):
+        check_choice("targets", targets, ("signs", "classes"))
+        return targets
+    low, high = pair_of("targets", targets)
+    check(math.isfinite(low) and low < high < math.inf, f"Expected targets={low, high} to be a range (low, high).")
+    return low, high
+
+
 def target_values(targets: Targets, classes: int = 3) -> tuple[float, ...]:
     """The values that targets of pairs take, the two that are farthest apart first."""
-    if targets == "signs":
-        return 1.0, -1.0
-    if targets == "classes":
-        return tuple(float(number) for number in range(classes))
-    low, high = targets
-    check(math.isfinite(low) and low < high < math.inf, f"Expected targets={targets} to be a range (low, high).")
+    known = check_targets(targets)
+    if isinstance(known, str):
+        return (1.0, -1.0) if known == "signs" else tuple(float(number) for number in range(classes))
+    low, high = known
     return high, low
 
 
+@checked
 def library(
     adjacency: Adjacency,
     *,
@@ -87,8 +105,8 @@ def library(
     Targets are -1 and +1, the numbers of so many ``classes``, or the two ends of a range. Under replace-one the last
     record is changed; under add-remove it is left out of the second set. ``columns`` beyond two are zero.
     """
-    check_count("records", records)
-    check(records >= 4 and columns >= 2, "Expected records >= 4 and columns >= 2.")
+    for name, value, least in (("classes", classes, 1), ("records", records, 4), ("columns", columns, 2)):
+        check(check_count(name, value, LARGEST) >= least, f"Expected {name}={value} >= {least}.")
     one, two = check_positive("clip", clip) * np.eye(columns)[:2]
     values = target_values(targets, classes)
     high, low = values[:2]

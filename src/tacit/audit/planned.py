@@ -9,19 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from tacit.arguments import checked
 from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Data, Pair
 from tacit.audit.subjects import Seed, Subject
-from tacit.checks import check
+from tacit.checks import check, check_choice, check_count, shown
 from tacit.data.people import people_of
 from tacit.data.shares import Shares
 from tacit.linear.losses import LOSSES
 from tacit.linear.problem import Problem, Records
 from tacit.mechanisms import Mechanism, choose_method
 from tacit.mechanisms.base import Plan
+from tacit.privacy.events import COUNT
 from tacit.privacy.noise import SeededSource, Source
 from tacit.training import calibrate
-from tacit.types import Array, Budget, Calibration, Facts, Loss
+from tacit.types import RADII, Array, Budget, Calibration, Facts, Loss
 
 THREADS = min(4, os.cpu_count() or 1)
 _LOSSES: dict[str, Loss] = {loss.name: loss for loss in LOSSES}
@@ -53,14 +55,14 @@ class Planned(Subject):
         return Runs.of(run_many(self.plan, self.problem(data), trials, SeededSource(seed)))
 
     def direction(self, pair: Pair) -> Array:
-        """With several scores a model: in those of the two classes that pairs tell apart, in opposite directions."""
+        """With several scores per model: in those of the two classes that pairs tell apart, in opposite directions."""
         if self.loss.outputs == 1:
             return pair.direction
         return np.asarray(np.kron(pair.direction, np.r_[1.0, -1.0, np.zeros(self.loss.outputs - 2)]))
 
 
 def run_many(plan: Plan, problem: Problem, trials: int, source: Source) -> Array:
-    """Independent runs of a plan, one a row: in parts that fit in a cache, on several threads."""
+    """Independent runs of a plan, one per row: in parts that fit in a cache, on several threads."""
     width = max(1, plan.at_once(problem) // max(1, problem.records.count * problem.outputs))
     counts = [min(width, trials - done) for done in range(0, trials, width)]
     if len(counts) == 1 or not plan.at_once(problem):
@@ -72,6 +74,7 @@ def run_many(plan: Plan, problem: Problem, trials: int, source: Source) -> Array
         return np.vstack(list(threads.map(lambda *part: plan.run_many(problem, *part), counts, sources)))
 
 
+@checked
 def planned(
     method: str | Mechanism,
     claimed: Budget,
@@ -86,8 +89,17 @@ def planned(
     rows_per_person: int | None = None,
 ) -> Planned:
     """A method calibrated to the claim, for this many records and columns; for people with so many rows each."""
-    check(not isinstance(loss, str) or loss in _LOSSES, f"Unknown loss {loss!r}. Known: {', '.join(_LOSSES)}.")
+    if isinstance(loss, str):
+        check_choice("loss", loss, _LOSSES)
+    least, most = RADII
+    check(least <= clip <= most, f"Expected clip={clip:g} to be between {least:g} and {most:g}.")
+    check(0 <= intercept <= most, f"Expected intercept={intercept:g} to be from 0 to {most:g}.")
+    if regularization is not None:
+        check(0 <= regularization <= most, f"Expected regularization={regularization} to be from 0 to {most:g}.")
+    check_count("records", records, COUNT)
+    check_count("features", features, COUNT)
     chosen: Loss = _LOSSES[loss] if isinstance(loss, str) else loss
+    check(isinstance(chosen, Loss), f"Expected loss to be a loss or its name, not {shown(loss)}.")
     wide = features + (1 if intercept else 0)
     facts = Facts(
         records=records,

@@ -20,6 +20,7 @@ import tacit.privacy.noise
 from tacit.audit.blackbox import exposed, fresh, unfitted
 from tacit.audit.pairs import Pair
 from tacit.audit.planned import Planned
+from tacit.checks import counted
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sphere, SubsetGaussian
 from tacit.privacy.noise import SeededSource, Words
 from tacit.privacy.normals import Whole
@@ -102,7 +103,7 @@ def differences(
 ) -> list[str]:
     """Compare two runs, release by release."""
     if len(first) != len(second):
-        return [f"{len(first)} releases became {len(second)}"]
+        return [f"{counted(len(first), 'release')} became {len(second)}"]
     found = []
     for number, (one, two) in enumerate(zip(first, second, strict=True)):
         if one.values.shape != two.values.shape:

@@ -91,7 +91,7 @@ class AuditResult:
         single = self.bound == "one run"
         family = self.bound in ("gaussian", "profile", "sequential, gaussian")
         plain = f" (without the family {at_least(self.clopper_pearson)})" if family else ""
-        scored = f"{self.trials:,} canaries" if single else f"{self.trials:,} trials a side scored"
+        scored = f"{self.trials:,} canaries" if single else f"{self.trials:,} trials per side scored"
         lines = [
             f"{self.subject}: epsilon >= {at_least(self.epsilon)} at delta = {self.delta:g} with "
             f"{100 * self.confidence:g}% confidence; claimed {self.claimed:g}: {word}",
@@ -107,7 +107,7 @@ class AuditResult:
                 f"{at_least(self.if_gaussian)}{': VIOLATED' if self.if_gaussian > self.claimed else ''}",
             ]
         lines.append(
-            f"  {scored}, {self.runs:,} runs in all, {self.seconds:.1f} s; so many could show at most "
+            f"  {scored}, {self.runs:,} runs in all, {self.seconds:.1f} s; this many runs could show at most "
             f"{self.ceiling:.3g}{' without assumptions' if self.if_gaussian is not None else ''}"
         )
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])

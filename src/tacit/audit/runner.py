@@ -13,37 +13,41 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.audit.blackbox import BlackBox
 from tacit.audit.campaign import Campaign, OnProgress, Selected, Terms
 from tacit.audit.intervals import advantage, ceiling, clopper_pearson, gaussian_profile, profile_of
 from tacit.audit.observed import observe
 from tacit.audit.outcomes import RAISED
-from tacit.audit.pairs import Pair, library
+from tacit.audit.pairs import Pair, check_targets, library
 from tacit.audit.planned import Planned, planned
 from tacit.audit.result import AuditResult
 from tacit.audit.sequential import follow
 from tacit.audit.subjects import TWO_RECORDS, RecordSampler, Subject, of_samplers, subject_of
-from tacit.checks import check, check_positive
+from tacit.checks import check, check_positive, items_in, shown
 from tacit.ledger import refuse_open_ledger
 from tacit.privacy.events import Event
+from tacit.settings import described
 from tacit.types import Array, Budget, Targets
 
 SAME = (
-    "Every run on the same data gave the same result, and another one on the neighbour: its noise is the same each "
-    "time (a fixed random_state or seed), or there is none. For whoever knows it epsilon is infinite."
+    "Every run on the same data gave the same result, and a different one on the neighbour: its noise is the same each "
+    "time (a fixed random_state or seed), or there is none. For anyone who knows it, epsilon is infinite."
 )
 UNSET = (
-    "With random_state=None, as users leave it, all fits on the same data gave the same {names}, and another one on "
-    "the neighbour; only with a seed set for each fit were there differences. Its noise is the same each time. For "
-    "whoever knows it epsilon is infinite."
+    "With random_state=None, as users leave it, all fits on the same data gave the same {names}, and a different one "
+    "on the neighbour; only with a seed set for each fit were there differences. Its noise is the same each time. For "
+    "anyone who knows it, epsilon is infinite."
 )
 REFUSED = (
-    "It raised an error on one of the two data sets and not on the other. To compare it where it raises none, give "
-    "pairs= of your own."
+    "It raised an error on one of the two data sets and not on the other. To compare it where it raises none, pass "
+    "your own pairs=."
 )
 REFUSED_MORE = "It raised an error more often on one of the two data sets than on the other."
 
 
+@described
+@checked
 def audit(
     train: Any,
     claimed: Budget,
@@ -68,20 +72,53 @@ def audit(
 ) -> AuditResult:
     """A lower bound on the epsilon of a training procedure at the claimed delta, valid with probability ``confidence``.
 
-    ``train``: a method's name (with its ``loss``, ``regularization``, ``intercept``), anything with ``fit``, or a
-    function ``train(X, y, rng) -> parameters``. ``pairs``: one or several of neighbouring data sets; None is the
-    library's, with ``records`` rows of norm ``clip`` and ``targets`` that are 'signs', 'classes', or numbers in a range
-    (low, high); None is what the loss takes, and signs for whatever has no loss that is known.
-    ``family='gaussian'`` says that the procedure is known to be as private as some Gaussian mechanism: the sharper
-    Gaussian-DP bound may then be the result's. Left out, that bound is shown beside the other as what holds *if* the
-    noise is Gaussian; methods bring their own family. ``trials``: runs in all on the pair that is chosen; None takes as
-    many as fit in ``seconds``, fewer where fewer show a violation. ``sequential`` looks at the runs as they come, and
-    stops as soon as they show a violation. ``ignore`` names attributes of an estimator that are public whatever the
-    data, as ``classes_`` is where the labels are known beforehand.
-
     Guarantee: if the procedure is (epsilon, delta)-private under the adjacency of the claim, the bound exceeds epsilon
     with probability at most 1 - confidence, whatever the procedure (with ``family``: if it is of the family); so with
-    ``if_gaussian``, by itself, if it is Gaussian. Edges: two sets that cannot be told apart give 0.
+    ``if_gaussian``, by itself, if it is Gaussian. Edges: two sets that cannot be distinguished give 0.
+
+    Parameters
+    ----------
+    train : str, estimator or callable
+        The name of a method, anything with ``fit``, or a function ``train(X, y, rng) -> parameters``.
+    claimed : Budget
+        What the procedure claims.
+    pairs : Pair, sequence of Pairs or None
+        Neighbouring data sets. None: those of the library, made by ``records``, ``clip``, ``columns`` and ``targets``.
+    family : 'gaussian' or None
+        'gaussian' says that the procedure is known to be as private as some Gaussian mechanism: the sharper Gaussian-DP
+        bound may then be the result's. None: that bound is shown beside the other, as what holds *if* the noise is
+        Gaussian; methods bring their own family.
+    sequential : bool
+        Look at the runs as they come, and stop as soon as they show a violation.
+    confidence : float
+        The probability with which the bound is valid.
+    trials : int or None
+        Runs in all on the pair that is chosen. None: as many as fit in ``seconds``, fewer where fewer show a violation.
+    seconds : float
+        The time to spend, where ``trials`` is None.
+    targets : 'signs', 'classes', pair of floats or None
+        The targets of the library's pairs; a pair is the range of numbers. None: what the loss takes, and signs for
+        whatever has no known loss.
+    records : int
+        The rows of the library's pairs.
+    clip : float
+        The norm of their rows.
+    loss : str
+        The loss of a method that is given by name.
+    regularization : float or None
+        Its lambda.
+    intercept : float
+        Its constant coordinate; 0 for none.
+    columns : int
+        The columns of the library's pairs.
+    ignore : sequence of str
+        Attributes of an estimator that are public whatever the data, as ``classes_`` is where the labels are known.
+    seed : int or None
+        Makes the audit repeatable.
+    name : str or None
+        What the result is called.
+    progress : callable or None
+        Called as the audit goes on.
     """
     _check(claimed, family, confidence, trials, seconds)
     if isinstance(train, str):
@@ -89,13 +126,15 @@ def audit(
             train, claimed, loss=loss, records=records, features=columns, clip=clip, intercept=intercept,
             regularization=regularization,
         )  # fmt: skip
-    thing = subject_of(train, name, ignore)
+    thing = subject_of(train, name, items_in("ignore", ignore))
+    targets = None if targets is None else check_targets(targets)
+    given = (pairs,) if isinstance(pairs, Pair) else () if pairs is None else items_in("pairs", pairs, "pairs")
     events, classes = None, 3
     if isinstance(thing, Planned):
         events, targets, classes = thing.plan.events, targets or thing.loss.targets, thing.loss.outputs
-    chosen = (pairs,) if isinstance(pairs, Pair) else tuple(pairs or library(
+    chosen = given or library(
         claimed.adjacency, targets=targets or "signs", classes=classes, records=records, clip=clip, columns=columns
-    ))  # fmt: skip
+    )
     check(all(isinstance(pair, Pair) for pair in chosen), "Expected pairs to be Pair objects: Pair.of(first, second).")
     seed = secrets.randbits(48) if seed is None else seed
     terms = _terms(claimed, family, 1 - confidence, seconds, trials, events)
@@ -109,7 +148,7 @@ def _check(claimed: Budget, family: str | None, confidence: float, trials: int |
     refuse_open_ledger("An audit, which trains again and again,")
     check(isinstance(claimed, Budget), "Expected claimed to be a Budget: tacit.Budget(epsilon, delta, adjacency).")
     check(0.7 < confidence < 1, f"Expected 0.7 < confidence={confidence} < 1.")
-    check(family in (None, "gaussian"), f"Expected family={family!r} to be None or 'gaussian'.")
+    check(family in (None, "gaussian"), f"Expected family={shown(family)} to be None or 'gaussian'.")
     check(trials is None or trials >= 100, f"Expected trials={trials} >= 100.")
     check_positive("seconds", seconds)
 
@@ -186,6 +225,7 @@ def _score(campaign: Campaign, chosen: Selected, name: str) -> AuditResult:
     )  # fmt: skip
 
 
+@checked
 def audit_samplers(
     first: RecordSampler,
     second: RecordSampler,
@@ -203,8 +243,14 @@ def audit_samplers(
     """Audit a record-level (local) mechanism: two functions that draw ``trials`` submissions of one record each, as
     rows.
 
-    ``first`` and ``second`` privatise two records that an attacker wants to tell apart. All else is as in
-    :func:`audit`.
+    All else is as in :func:`audit`.
+
+    Parameters
+    ----------
+    first : callable
+        Privatises one of two records that an attacker wants to tell apart.
+    second : callable
+        Privatises the other.
     """
     _check(claimed, family, confidence, trials, seconds)
     seed = secrets.randbits(48) if seed is None else seed

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arguments import check_fields
 from tacit.audit.blackbox import BlackBox, Estimator, Trained
 from tacit.audit.outcomes import Runs
 from tacit.audit.pairs import Data, Pair
-from tacit.checks import check
+from tacit.checks import check, shown
 from tacit.types import Array
 
 Seed = tuple[int, ...]
@@ -51,6 +52,12 @@ class Batched(Subject):
     train: Callable[[Array, Array, np.random.Generator, int], Array]
     name: str = "batched function"
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check(
+            callable(self.train), f"Expected train to be a function train(X, y, rng, trials), not {shown(self.train)}."
+        )
+
     def draw(self, data: Data, trials: int, seed: Seed) -> Runs:
         """One call."""
         runs = self.train(data.rows, data.targets, np.random.default_rng(np.random.SeedSequence(seed)), trials)
@@ -66,6 +73,9 @@ TWO_RECORDS = Pair("two records", "", _FIRST, _SECOND, np.zeros(1))
 def of_samplers(first: RecordSampler, second: RecordSampler) -> Batched:
     """Two functions, each of which draws so many outputs for one record, as a subject to be run on ``TWO_RECORDS``."""
 
+    for name, draw in (("first", first), ("second", second)):
+        check(callable(draw), f"Expected {name} to be a function draw(rng, trials), not {shown(draw)}.")
+
     def train(rows: Array, targets: Array, rng: np.random.Generator, trials: int) -> Array:
         return (second if rows[0, 0] else first)(rng, trials)
 
@@ -74,7 +84,7 @@ def of_samplers(first: RecordSampler, second: RecordSampler) -> Batched:
 
 def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) -> Subject | BlackBox:
     """What an argument of :func:`tacit.audit.audit` stands for."""
-    check(not isinstance(train, type), "Expected an estimator, not its class: put () behind it.")
+    check(not isinstance(train, type), "Expected train to be an estimator, not its class: add () after it.")
     given, fits = isinstance(train, Subject | BlackBox), hasattr(train, "fit")
     check(
         not ignore or (fits and not given),
@@ -84,5 +94,7 @@ def subject_of(train: Any, name: str | None = None, ignore: Sequence[str] = ()) 
         return train
     if fits:
         return Estimator(train, name or type(train).__name__, tuple(ignore))
-    check(callable(train), "Expected a method's name, an estimator with fit, or a function train(X, y, rng).")
+    check(
+        callable(train), "Expected train to be a method's name, an estimator with fit, or a function train(X, y, rng)."
+    )
     return Trained(train, name or str(getattr(train, "__name__", "function")))

@@ -6,7 +6,8 @@ row more, and the scores of thousands of others move by their last digit, over a
 * where every row keeps its place in all neighbouring tables (replace-one, no people) they are asked about in one call,
   unless they come as a list, whose cells have no common type;
 * where rows may move, Tacit's linear and additive models are too, which compute each row by itself
-  (:func:`tacit.linear.predictions.clipped_scores`);
+  (:func:`tacit.linear.predictions.clipped_scores`), and pipelines that bring a table to one of them by steps of Tacit
+  alone: they read every cell by itself (:mod:`tacit.data.cells`), scale it by itself, and take one image at a time;
 * every other model is then asked about one row a call, which takes a tenth of a millisecond a row and more.
 """
 
@@ -25,8 +26,12 @@ from tacit.checks import check
 from tacit.data.canonical import thin
 from tacit.estimators import additive, classification, regression
 from tacit.estimators.base import PrivateLinear
+from tacit.estimators.tabled import last_step, steps_of
+from tacit.features.scattering import Scattering
+from tacit.schema.encoder import SchemaEncoder
+from tacit.statistics.scaler import PrivateScaler
 
-_UNEQUAL = "The model does not give one answer for each label in y. Do X and y have as many rows?"
+_UNEQUAL = "The model does not give one answer for each label in y. Do X and y have the same number of rows?"
 _BY_ROW = {
     kind
     for module in (additive, classification, regression)
@@ -34,6 +39,8 @@ _BY_ROW = {
     if issubclass(kind := getattr(module, name), PrivateLinear)
 }
 """Models that compute each row by itself; a class derived from one may do something else."""
+_STEPS = {SchemaEncoder, PrivateScaler, Scattering}
+"""Steps of a pipeline that do the same; of these, too, none that is derived."""
 _PATIENCE = 5.0
 """Seconds between two words about how far it is."""
 
@@ -52,7 +59,7 @@ class Answers:
         """What a method of the model says about the rows that count: an array of the shape ``each`` for a row."""
         ask = getattr(self.model, method)
         typed = not isinstance(self.X, list | tuple)  # one cell of a list decides the type of an array of all
-        if (self.fixed and typed) or type(self.model) in _BY_ROW:
+        if (self.fixed and typed) or _by_row(self.model, typed):
             return np.asarray(self._whole(ask(self.X), (self.length, *each), dtype)[self.rows])
         check(_length(self.X) == self.length, _UNEQUAL)
         take, places = _rows(self.X), np.arange(self.length)[self.rows]
@@ -62,7 +69,9 @@ class Answers:
             found.append(self._whole(ask(take(place)), (1, *each), dtype).copy())
             if time.monotonic() > told + _PATIENCE:
                 told = time.monotonic()
-                print(f"Asking the model row by row ({method}): {done / len(places):.0%}", file=sys.stderr, flush=True)
+                print(
+                    f"Evaluating the model row by row ({method}): {done / len(places):.0%}", file=sys.stderr, flush=True
+                )
         return np.concatenate(found)
 
     @staticmethod
@@ -71,6 +80,21 @@ class Answers:
         found = np.asarray(said, dtype=dtype)
         check(found.shape == shape, _UNEQUAL)
         return found
+
+
+def _by_row(model: Any, typed: bool) -> bool:
+    """Whether a model computes each row by itself to the last bit, which is proven of Tacit's own alone.
+
+    A pipeline has to be scikit-learn's very class, and its table one that has types: not a list.
+    """
+    if type(last_step(model)) not in _BY_ROW:
+        return False
+    if not steps_of(model):
+        return True
+    from sklearn.pipeline import Pipeline  # slow to load; who has a pipeline has loaded it
+
+    before = [step for _, step in steps_of(model)[:-1] if step is not None and not isinstance(step, str)]
+    return typed and type(model) is Pipeline and all(type(step) in _STEPS for step in before)
 
 
 def _length(X: Any) -> int:

@@ -6,11 +6,12 @@ curve by 4/n and a log loss by 4.6/n where a share of all records moves by 1/n, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.checks import check
+import numpy as np
+
+from tacit.checks import check, names_in, shown
 from tacit.evaluation.summary import Layout, Part
 from tacit.types import Adjacency
 
@@ -23,6 +24,8 @@ METRICS = {
     "log_loss": _LIKELY, "calibration": _TWO_LIKELY, "confusion": _ANY, "rmse": _NUMBERS, "r2": _NUMBERS,
 }  # fmt: skip
 """Every score, and what a model must give for it to have a meaning."""
+ONE_SIDED = ("recall", "precision", "calibration")
+"""Scores of one of two classes, the positive one. An area under the curve is the same for both."""
 _OF_TABLE = {"recall", "precision", "balanced_accuracy", "confusion"}
 _MOMENTS = (
     Part.number("y", 0.5, -0.5, 0.5),
@@ -65,18 +68,30 @@ def asked(metrics: Any, kind: Kind) -> tuple[str, ...]:
     """The names of the scores, each once, or a sentence that says which cannot be had."""
     if metrics is None:
         return kind.default()
-    listed = [metrics] if isinstance(metrics, str) else metrics
-    check(isinstance(listed, Iterable), "Expected metrics to be a list of names, as in ['accuracy', 'auc'].")
-    names = tuple(dict.fromkeys(listed))
+    names = tuple(dict.fromkeys(names_in("metrics", [metrics] if isinstance(metrics, str) else metrics)))
     check(names, "Expected at least one name in metrics, as in ['accuracy', 'auc'].")
     for name in names:
-        check(name in METRICS, f"There is no score {name!r}. Choose among {', '.join(METRICS)}.")
+        check(name in METRICS, f"There is no score {shown(name)}. Choose metrics among {', '.join(METRICS)}.")
         fitting = [other for other, need in METRICS.items() if kind.gives(need)]
         check(
             kind.gives(METRICS[name]),
             f"The score {name!r} is for models with {METRICS[name]}. This one can have {', '.join(fitting)}.",
         )
     return names
+
+
+def positive_of(positive: Any, classes: Any) -> int:
+    """The place among a model's classes of the one that recall, precision and calibration are of; None: the last."""
+    if positive is None:
+        return len(classes or ()) - 1
+    check(
+        classes is not None and len(classes) == 2,
+        "positive= chooses one of two classes, and this model does not have two. Leave it out.",
+    )
+    found = isinstance(positive, str | int | float | np.generic | type(classes[0])) and positive in classes
+    known = " and ".join(map(shown, classes))
+    check(found, f"Expected positive={shown(positive)} to be one of the model's classes, {known}.")
+    return int(classes.index(positive))
 
 
 def layout_of(names: tuple[str, ...], kind: Kind, adjacency: Adjacency) -> Layout:

@@ -1,8 +1,8 @@
 """Scores on tables that are not in memory: the model is asked about a batch at a time, and what it adds is summed.
 
 What a row adds depends on that row alone, so it does not matter which batch it is in: Tacit's linear and additive
-models compute each row by itself, and every other model is asked about one row a call, for a longer cell of one record
-may move all later rows to other batches.
+models and pipelines of its own steps compute each row by itself, and every other model is asked about one row a call,
+for a longer cell of one record may move all later rows to other batches.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class LabelAnswers:
 
     rows: ModelRows
     wanted: frozenset[str]
+    positive: int
 
     @property
     def width(self) -> int:
@@ -68,7 +69,7 @@ class LabelAnswers:
         scores, chances = needed(self.rows.model, set(self.wanted))
         return JudgedLabels(
             weights, 0, truth.astype(np.intp), said[:, 0].astype(np.intp), len(self.rows.model.classes_),
-            said[:, 1].copy() if scores else None, said[:, 1 + scores :] if chances else None,
+            said[:, 1].copy() if scores else None, said[:, 1 + scores :] if chances else None, self.positive,
         )  # fmt: skip
 
 
@@ -135,7 +136,14 @@ class Batches:
 
     @classmethod
     def of(
-        cls, model: Any, asked: Asked, wanted: set[str], bounds: tuple[float, float], most: Any, counted: bool
+        cls,
+        model: Any,
+        asked: Asked,
+        wanted: set[str],
+        bounds: tuple[float, float],
+        positive: int,
+        most: Any,
+        counted: bool,
     ) -> Batches:
         """Of the rows of a scan. ``most``: rows per person; ``counted``: the number of people is public."""
         found = asked.scan
@@ -156,7 +164,7 @@ class Batches:
             if classes is None
             else Target(asked.target, tuple(np.asarray(classes).tolist()))
         )
-        answers = NumberAnswers(rows, bounds) if classes is None else LabelAnswers(rows, frozenset(wanted))
+        answers = NumberAnswers(rows, bounds) if classes is None else LabelAnswers(rows, frozenset(wanted), positive)
         reader = Reader(
             answers, Truth(asked.declared(declared), classes, bounds), (*rows.names, asked.target), answers.width,
             clip=1.0, intercept=0.0, person=asked.person, rows_per_person=most,

@@ -13,6 +13,7 @@ from tacit.checks import check
 from tacit.data.canonical import check_labels
 from tacit.data.people import people_of
 from tacit.estimators.regression import target_numbers
+from tacit.estimators.tabled import last_step
 from tacit.evaluation.answers_alone import Answers
 from tacit.evaluation.asked import TENTHS, Kind
 from tacit.evaluation.summary import Layout
@@ -32,7 +33,7 @@ def kind_of(model: Any) -> Kind:
     classes, likely = getattr(model, "classes_", None), hasattr(model, "predict_proba")
     ranked = likely or hasattr(model, "decision_function")
     if classes is None:
-        check(not ranked, f"This {name} does not say its classes_. Fit it first.")
+        check(not ranked, f"This {name} has no classes_. Fit it first.")
         return Kind(None)
     check(len(classes) >= 2, f"This {name} knows one class only, so it has no scores.")
     return Kind(len(classes), ranked=ranked, likely=likely)
@@ -109,13 +110,14 @@ class Judged:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedLabels(Judged):
-    """Class numbers, and where they are asked for scores and probabilities."""
+    """Class numbers, and where they are asked for scores and probabilities. ``positive``: which class a curve is of."""
 
     truth: NDArray[np.intp]
     predicted: NDArray[np.intp]
     classes: int
     scores: Array | None = None
     chances: Array | None = None
+    positive: int = 1
 
     def ranked(self) -> Ranked:
         """The scores of the second class."""
@@ -125,8 +127,9 @@ class JudgedLabels(Judged):
         """Of truth and prediction; of truth and whether it was met; of that alone; of truth; of tenths and truth."""
         met = (self.truth == self.predicted).astype(np.intp)
         if name == "calibration":
-            chance = np.clip(np.nan_to_num(np.asarray(self.chances)[:, 1]), 0.0, 1.0)
-            return np.asarray(2 * np.minimum((chance * TENTHS).astype(np.intp), TENTHS - 1) + self.truth)
+            chance = np.clip(np.nan_to_num(np.asarray(self.chances)[:, self.positive]), 0.0, 1.0)
+            tenth = np.minimum((chance * TENTHS).astype(np.intp), TENTHS - 1)
+            return np.asarray(2 * tenth + (self.truth == self.positive))
         found = {
             "confusion": self.truth * self.classes + self.predicted, "recalls": 2 * self.truth + met, "right": met,
             "classes": self.truth,
@@ -186,9 +189,13 @@ class Said(NamedTuple):
 
 
 def needed(model: Any, wanted: set[str]) -> tuple[bool, bool]:
-    """Whether scores are needed, and probabilities; scores are those of the second class where there are any."""
+    """Whether scores are needed, and probabilities; scores are those of the second class where there are any.
+
+    Networks have a score for each class, also where there are two; the probability of the second then ranks the rows.
+    """
     ranks = "auc" in wanted
-    return ranks, bool(wanted & {"log_loss", "calibration"}) or (ranks and not hasattr(model, "decision_function"))
+    single = hasattr(model, "decision_function") and not hasattr(last_step(model), "network_")
+    return ranks, bool(wanted & {"log_loss", "calibration"}) or (ranks and not single)
 
 
 def said_of_labels(answers: Answers, wanted: set[str]) -> Said:
@@ -204,11 +211,11 @@ def said_of_labels(answers: Answers, wanted: set[str]) -> Said:
     return Said(predicted, np.where(np.isnan(raw), -np.inf, raw), chances)
 
 
-def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Taken) -> JudgedLabels:
+def judged_labels(model: Any, X: Any, y: Any, wanted: set[str], given: Taken, positive: int = 1) -> JudgedLabels:
     """Labels beside what the model says about the rows that count."""
     truth = codes_of(y, model.classes_)[given.rows]
     said = said_of_labels(Answers(model, X, len(y), given.rows, given.fixed), wanted)
-    return JudgedLabels(given.weights, given.people, truth, said.predicted, len(model.classes_), *said[1:])
+    return JudgedLabels(given.weights, given.people, truth, said.predicted, len(model.classes_), *said[1:], positive)
 
 
 def in_range(values: Array, bounds: tuple[float, float]) -> Array:

@@ -55,13 +55,15 @@ def accuracy(summary: Summary, quantile: float) -> Score:
 
 
 def recall(summary: Summary, quantile: float) -> Score:
-    """Of the second class, the share that is predicted to be of it."""
-    return share(summary.cells("confusion"), [3], [2], quantile)
+    """Of the positive class p, the share that is predicted to be of it; cell 2t + s counts truth t that is called s."""
+    p = summary.positive
+    return share(summary.cells("confusion"), [3 * p], [1 + p], quantile)
 
 
 def precision(summary: Summary, quantile: float) -> Score:
-    """Of those predicted to be of the second class, the share that is."""
-    return share(summary.cells("confusion"), [3], [1], quantile)
+    """Of those predicted to be of the positive class p, the share that is."""
+    p = summary.positive
+    return share(summary.cells("confusion"), [3 * p], [2 - p], quantile)
 
 
 def balanced_accuracy(summary: Summary, quantile: float) -> Score:
@@ -99,7 +101,7 @@ def confusion(summary: Summary, quantile: float) -> Score:
 
 
 def calibration(summary: Summary, quantile: float) -> Score:
-    """In each tenth of the predicted probability, the share of the second class."""
+    """In each tenth of the predicted probability, the share of the positive class."""
     cells = summary.cells("calibration")
     return Score.stacked([share(cells, [2 * k + 1], [2 * k], quantile) for k in range(TENTHS)], (TENTHS,))
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tacit.checks import shown
+from tacit.evaluation.asked import ONE_SIDED
 from tacit.privacy.guarantee import Guarantee
 from tacit.types import Array
 
@@ -44,26 +46,29 @@ class Evaluation:
     """Scores by name, each with an interval at ``level``; all are one release, whose price is ``guarantee_``.
 
     ``classes`` are the model's, in the order of a confusion matrix (rows are the truth, columns the predictions; the
-    cells are shares of all records); None for numbers. A calibration curve has one cell for each tenth of the
-    predicted probability: the share of the second class among the records in it.
+    cells are shares of all records); None for numbers. Recall, precision and calibration are of the class
+    ``positive``, None where there are not two. A calibration curve has one cell for each tenth of the predicted
+    probability of this class: its share among the records in it.
     """
 
     scores: Mapping[str, Score]
     level: float
     guarantee_: Guarantee
     classes: tuple[Any, ...] | None = None
+    positive: Any = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, with the guarantee."""
         return {
             "level": self.level,
             "classes": None if self.classes is None else list(self.classes),
+            "positive": self.positive,
             "scores": {name: score.to_dict() for name, score in self.scores.items()},
             "guarantee": self.guarantee_.to_dict(),
         }
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Name, value and both ends as text: one line a number."""
+        """Name, with the class where a score is about one, value and both ends as text: one line per number."""
         return [
             (name, "unknown" if math.isnan(value) else f"{value:.4g}", f"{low:.4g}", f"{high:.4g}")
             for name, value, low, high in self._lines()
@@ -72,12 +77,15 @@ class Evaluation:
     def _lines(self) -> Iterator[tuple[str, float, float, float]]:
         for name, score in self.scores.items():
             columns = (np.ravel(part).tolist() for part in (score.value, score.low, score.high))
-            labels = [name] if np.ndim(score.value) == 0 else self._labels(name)
+            labels = [self._named(name)] if np.ndim(score.value) == 0 else self._labels(name)
             yield from zip(labels, *columns, strict=True)
+
+    def _named(self, name: str) -> str:
+        return f"{name} of {shown(self.positive)}" if name in ONE_SIDED else name
 
     def _labels(self, name: str) -> list[str]:
         if name == "calibration":
-            return [f"calibration {cell / 10:.1f} to {(cell + 1) / 10:.1f}" for cell in range(10)]
+            return [f"{self._named(name)}, {cell / 10:.1f} to {(cell + 1) / 10:.1f}" for cell in range(10)]
         labels = self.classes or ()
         return [f"{name} {truth} as {predicted}" for truth in labels for predicted in labels]
 

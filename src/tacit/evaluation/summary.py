@@ -127,11 +127,15 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What was released, with the weights undone; ``people`` is their number where that is public."""
+    """What was released, with the weights undone; ``people`` is their number where that is public.
+
+    ``positive``: which of two classes a recall and a precision are of.
+    """
 
     plan: SummaryPlan
     released: Array
     people: int | None
+    positive: int = 1
 
     def _part(self, name: str) -> tuple[Array, float]:
         start = 0

@@ -33,6 +33,21 @@ FLOOR = 1e-6
 smaller than that is no picture, and is not enlarged to variance 1."""
 
 
+def channels_of(scales: int, directions: int) -> int:
+    """Coefficients a place and colour: 1 + JL + L^2 J(J-1)/2."""
+    return 1 + scales * directions + directions**2 * scales * (scales - 1) // 2
+
+
+def size_of(shape: tuple[int, ...], scales: int) -> tuple[int, int]:
+    """Places, down and across: one for 2^J pixels, rounded up."""
+    return -(-shape[0] // 2**scales), -(-shape[1] // 2**scales)
+
+
+def width_of(shape: tuple[int, ...], scales: int, directions: int) -> int:
+    """Numbers in the row of an image (height, width, colours)."""
+    return shape[2] * channels_of(scales, directions) * math.prod(size_of(shape, scales))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Scatterer:
     """The filters for images of one shape (height, width, colours): all that does not depend on the image."""
@@ -41,19 +56,17 @@ class Scatterer:
     scales: int
     directions: int
     channels: int = field(init=False)
-    """Coefficients a place and colour: 1 + JL + L^2 J(J-1)/2."""
     size: tuple[int, int] = field(init=False)
-    """Places, down and across: one for 2^J pixels, rounded up."""
     _pixels: tuple[NDArray[np.intp], NDArray[np.intp]] = field(init=False)
     _wavelets: dict[tuple[int, int], list[tuple[Any, Array]]] = field(init=False)
     _averages: list[tuple[Array, Array]] = field(init=False)
 
     def __post_init__(self) -> None:
         J, L, step = self.scales, self.directions, 2**self.scales
-        places = tuple(-(-length // step) for length in self.shape[:2])
+        places = size_of(self.shape, J)
         padded = tuple(step * (count + 2) for count in places)
         known: dict[str, Any] = {
-            "channels": 1 + J * L + L * L * J * (J - 1) // 2,
+            "channels": channels_of(J, L),
             "size": places,
             "_pixels": tuple(
                 np.pad(np.arange(length), (step, total - length - step), mode="reflect")
@@ -154,7 +167,7 @@ class Rule:
     @property
     def width(self) -> int:
         """Numbers in a row."""
-        return self.scatterer.shape[2] * self.scatterer.channels * math.prod(self.scatterer.size)
+        return width_of(self.scatterer.shape, self.scatterer.scales, self.scatterer.directions)
 
     @property
     def settings(self) -> dict[str, Any]:

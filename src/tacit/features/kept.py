@@ -19,6 +19,7 @@ import scipy
 from numpy.typing import NDArray
 
 from tacit._version import __version__
+from tacit.checks import shown
 
 _BLOCK = 2**24
 _DIGEST = 32
@@ -52,8 +53,11 @@ def read(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
 
 def write(path: Path, features: NDArray[np.float32]) -> None:
     """Keep the features, and after them their digest, in one move; nobody but the owner can read the file."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)  # mode 0600
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)  # mode 0600
+    except (OSError, ValueError) as error:
+        raise ValueError(f"The folder cache={shown(str(path.parent))} cannot be written to.") from error
     try:
         with os.fdopen(handle, "wb") as file:
             np.lib.format.write_array(file, features, allow_pickle=False)

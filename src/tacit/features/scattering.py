@@ -17,33 +17,52 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from tacit.checks import check, check_count, check_positive, check_real
+from tacit.arguments import check_fields
+from tacit.checks import check, check_count, check_positive
 from tacit.data.canonical import plain
 from tacit.features import kept
-from tacit.features.coefficients import Rule, scatterer_of
+from tacit.features.coefficients import Rule, channels_of, scatterer_of, size_of, width_of
+from tacit.settings import described
 
 _BLOCK = 64
 """Images that a thread takes at a time; their number changes no result."""
 _WIDEST = 64
+_MOST_THREADS = 1024
 _FORMS = "Expected images (n, height, width) or (n, height, width, colours); for flat rows declare shape=(28, 28)."
 
 
+@described
 class Scattering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Wavelet scattering coefficients of images, normalised by record: ``fit`` learns nothing, so it costs nothing.
 
-    ``J`` scales and ``L`` directions give 1 + JL + L^2 J(J-1)/2 channels a colour, each at every 2^J-th pixel; for
-    J=2, L=8 these are 81 channels of 7 x 7 for images of 28 x 28. ``scale`` is the public number that pixels are
-    divided by. ``shape`` declares (height, width) or (height, width, colours) of flat rows. Each colour's channels lie
-    in ``groups`` groups, each of which gets mean 0 and variance 1 within its record; then the row gets norm 1. ``None``
-    leaves the coefficients as they are. ``threads`` is as many as there are processors, unless set; ``cache`` names a
-    folder that keeps results; ``verbose`` shows a bar on a terminal.
-
-    A row of the result depends on its own image and the settings alone, to the last bit.
+    ``J`` scales and ``L`` directions give 1 + JL + L^2 J(J-1)/2 channels per colour, each at every 2^J-th pixel; for
+    J=2, L=8 these are 81 channels of 7 x 7 for images of 28 x 28. A row of the result depends on its own image and the
+    settings alone, to the last bit.
 
     Reference: E. Oyallon and S. Mallat, "Deep roto-translation scattering for object classification", CVPR 2015.
 
     Edges: a group without variation becomes zeros, and so does a black image; pixels that are NaN or infinite raise.
     Scaled pixels are cut at +-1e15.
+
+    Parameters
+    ----------
+    J : int
+        The number of scales.
+    L : int
+        The number of directions.
+    shape : tuple of ints or None
+        (height, width) or (height, width, colours) of images that are given as flat rows.
+    scale : float
+        The public number that pixels are divided by.
+    groups : int or None
+        Each colour's channels lie in this many groups, each of which gets mean 0 and variance 1 within its record; then
+        the row gets norm 1. None leaves the coefficients as they are.
+    threads : int or None
+        How many threads work. None: as many as there are processors.
+    cache : path or None
+        A folder that keeps results.
+    verbose : bool
+        Whether a bar is shown on a terminal.
     """
 
     def __init__(
@@ -69,24 +88,34 @@ class Scattering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def places(self) -> int:
-        """How many places a channel has: the columns of a row come in runs of so many, one run a channel.
+        """How many places a channel has: the columns of a row come in runs of this many, one run per channel.
 
         It follows from the images' shape, so it is known once that is declared, or after ``fit``.
         """
         shape = getattr(self, "shape_", None) or self._declared()
         if shape is None:
             raise NotFittedError("The number of places follows from the images' shape: declare shape=, or fit first.")
-        return math.prod(self._rule(shape).scatterer.size)
+        return math.prod(size_of(shape, self._settings(shape)[0]))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the settings and note the images' shape; nothing else is learned."""
-        self.shape_ = self._images(X).shape[1:]
-        self.n_features_in_ = math.prod(self.shape_)
-        self._n_features_out = self._rule(self.shape_).width
+        return self.note(self._images(X).shape[1:])
+
+    def note(self, shape: tuple[int, ...]) -> Self:
+        """Check the settings for images of this shape (height, width, colours), and note it: all that ``fit`` does."""
+        check_fields(self)
+        scales, directions, *_ = self._settings(shape)
+        self.shape_, self.n_features_in_ = shape, math.prod(shape)
+        self._n_features_out = width_of(shape, scales, directions)
         return self
 
+    @property
+    def width(self) -> int:
+        """Numbers in a row, once the images' shape is known."""
+        return int(self._n_features_out)
+
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """One row an image, in float32: colours, then channels, then places down and across.
+        """One row per image, in float32: colours, then channels, then places down and across.
 
         Channels are S0; S1 by scale and direction; S2 by both scales, then both directions.
         """
@@ -112,7 +141,7 @@ class Scattering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 rows[place] = rule(images[place])
             return stop - start
 
-        threads = (os.cpu_count() or 1) if self.threads is None else _whole("threads", self.threads)
+        threads = (os.cpu_count() or 1) if self.threads is None else check_count("threads", self.threads, _MOST_THREADS)
         # One thread of BLAS each: how a product is divided among threads must not depend on what else is running.
         with (
             threadpool_limits(1, user_api="blas"),
@@ -141,36 +170,38 @@ class Scattering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return None
         sizes = self.shape if isinstance(self.shape, tuple | list) else ()
         check(len(sizes) in (2, 3), "Expected shape to be (height, width) or (height, width, colours).")
-        return (*(_whole("every number of shape", size) for size in sizes), *(1,) * (3 - len(sizes)))
+        return (*(check_count("every number of shape", size) for size in sizes), *(1,) * (3 - len(sizes)))
 
     def _rule(self, shape: tuple[int, ...]) -> Rule:
-        """What is done to every image of this shape, once all settings are checked."""
-        scales, directions = _whole("J", self.J), _whole("L", self.L)
+        """What is done to every image of this shape."""
+        scales, directions, scale, groups = self._settings(shape)
+        return Rule(scatterer_of((shape[0], shape[1], shape[2]), scales, directions), scale, groups)
+
+    def _settings(self, shape: tuple[int, ...]) -> tuple[int, int, float, int | None]:
+        """J, L, scale and groups, once they are checked for images of this shape; no filter is made yet."""
+        scales, directions = check_count("J", self.J), check_count("L", self.L)
         check(2 <= directions <= _WIDEST, f"Expected L={directions} to be from 2 to {_WIDEST}.")
         smallest = 2 ** min(scales, 60)
         check(
             min(shape[:2]) >= smallest and shape[2] >= 1,
             f"Expected images of at least {smallest} x {smallest} pixels for J={scales}; lower J, or enlarge them.",
         )
-        scatterer = scatterer_of((shape[0], shape[1], shape[2]), scales, directions)
-        scale = check_positive("scale", check_real("scale", self.scale))
-        groups = None if self.groups is None else _whole("groups", self.groups)
-        check(
-            scatterer.channels % (groups or 1) == 0,
-            f"Expected groups={groups} to divide {scatterer.channels}, the channels of a colour.",
+        scale = check_positive("scale", self.scale)
+        groups, channels = (
+            None if self.groups is None else check_count("groups", self.groups),
+            channels_of(scales, directions),
         )
-        return Rule(scatterer, scale, groups)
+        check(
+            channels % (groups or 1) == 0,
+            f"Expected groups={groups} to divide {channels}, the channels of a colour.",
+        )
+        return scales, directions, scale, groups
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         tags.input_tags.three_d_array = True
         return tags
-
-
-def _whole(name: str, value: Any) -> int:
-    check_real(name, value)
-    return check_count(name, value)
 
 
 @contextmanager

@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from tacit.checks import check, check_positive
+from tacit.arguments import checked
+from tacit.checks import check, check_count, check_positive, shown
 from tacit.data.canonical import column
 from tacit.linear.losses import Logistic
 from tacit.linear.problem import Problem, Records
 from tacit.linear.solvers.newton import Newton
 from tacit.linear.solvers.searched import coupled_hessian
 from tacit.linear.whole import Pieces
-from tacit.types import Array, Loss
+from tacit.types import RADII, Array, Loss
 
 LARGEST = 4000
 """Parameters of the largest model whose Hessian is formed: 128 megabytes."""
@@ -77,7 +78,7 @@ class Influence:
         return cls(problem, weights, np.asarray(cho_solve(factor, np.eye(len(hessian)))))
 
     def gradients(self) -> Iterator[tuple[slice, Array]]:
-        """Blocks of records' loss gradients, one flat row a record."""
+        """Blocks of records' loss gradients, one flat row per record."""
         loss, pieces = self.problem.loss, Pieces.of(self.weights)
         for block in self.problem.records.blocks():
             slopes, design = loss.slope(pieces.scores(block.rows), block.targets), block.design()
@@ -85,7 +86,7 @@ class Influence:
             yield rows, (design[:, :, None] * slopes[:, None, :]).reshape(len(design), -1)
 
     def vectors(self) -> Iterator[tuple[slice, Array]]:
-        """Blocks of influence vectors c_i, one flat row a record (the weights' order): never all n at once."""
+        """Blocks of influence vectors c_i, one flat row per record (the weights' order): never all n at once."""
         for rows, gradients in self.gradients():
             yield rows, gradients @ self.inverse
 
@@ -132,6 +133,7 @@ class Influence:
         return error_bound(facts.records, facts.gradient, facts.curvature, third, convexity)
 
 
+@checked
 def influence_of(
     X: Any,
     y: Any,
@@ -150,13 +152,20 @@ def influence_of(
     """
     check_positive("regularization", regularization)
     loss = Logistic() if loss is None else loss
+    check(isinstance(loss, Loss) and not isinstance(loss, type), f"Expected loss to be a loss, not {shown(loss)}.")
     check(not loss.coupled, "Expected a loss of one score. Of a softmax model, build Influence.at(problem, weights).")
+    least, most = RADII
+    for name, value in (("clip", clip), ("intercept", intercept)):
+        usual = least <= value <= most or (name == "intercept" and value == 0)
+        check(usual, f"Expected {name}={shown(value)} to be between {least:g} and {most:g}.")
+    clip, intercept = float(clip), float(intercept)
     targets = _values(y) if loss.geometry == "two-sided" else _signs(y)
     problem = Problem(Records.build(X, targets, clip, intercept * clip), loss, strength=regularization * len(targets))
     solution = Newton(1e-9 * problem.facts.gradient * math.sqrt(len(targets))).solve(problem)
     return Influence.at(problem, solution.weights)
 
 
+@checked
 def error_bound(records: int, lipschitz: float, smoothness: float, third: float, zeta: float) -> float:
     r"""Theorem 4 of Kang et al. 2023: ``(2 L G + C G^2 / zeta) / (zeta^2 n^2)``.
 
@@ -164,7 +173,11 @@ def error_bound(records: int, lipschitz: float, smoothness: float, third: float,
     half of it suffices (docs page "Heterogeneity"). With zeta taken at the minimiser alone, as the paper states it,
     it is false.
     """
-    check_positive("zeta", zeta)
+    check_count("records", records)
+    least, most = RADII
+    check(least <= zeta <= most, f"Expected zeta={zeta} to be between {least:g} and {most:g}.")
+    for name, value in (("lipschitz", lipschitz), ("smoothness", smoothness), ("third", third)):
+        check(0 <= value <= most, f"Expected {name}={value} to be between 0 and {most:g}.")
     return (2 * smoothness * lipschitz + third * lipschitz**2 / zeta) / (zeta * records) ** 2
 
 
@@ -178,7 +191,8 @@ def _signs(y: Any) -> Array:
     missing = labels.dtype.kind == "f" and bool(np.isnan(labels).any())
     check(
         len(known) == 2 and not missing,
-        "Expected y to hold exactly two labels and no missing one; of several classes, measure one against the rest.",
+        "Expected y to contain exactly two labels and no missing one; with several classes, measure one against the "
+        "rest.",
     )
     return np.asarray(2.0 * codes - 1.0)
 

@@ -22,7 +22,7 @@ NEEDED = "Influence functions of networks need PyTorch: install torch. Linear mo
 
 @dataclass(frozen=True)
 class NetworkInfluence:
-    """Influence on a network trained on ``inputs`` and ``targets`` with a loss that gives one value a record.
+    """Influence on a network trained on ``inputs`` and ``targets`` with a loss that gives one value per record.
 
     The objective is ``mean loss + (regularization/2)||w||^2``. ``damping`` is added to the Hessian's diagonal: where
     the network is not convex, it must exceed the most negative eigenvalue for the answer to be that of the damped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tacit.checks import check, refuse
+from tacit.checks import check, counted, refuse
 from tacit.ledger.entries import Settings
 from tacit.privacy.events import Claimed
 from tacit.privacy.guarantee import TOLERANCE, Guarantee
@@ -17,10 +17,10 @@ def object_to(guarantee: Guarantee, settings: Settings) -> None:
     """Refuse a release that a ledger with these settings cannot count; its price is another matter."""
     check(isinstance(guarantee, Guarantee), "Expected a tacit.Guarantee to charge.")
     if not guarantee.events or math.isinf(guarantee.epsilon):
-        refuse("A ledger does not take a release without noise (epsilon = infinity): nothing bounds what it tells.")
+        refuse("A ledger does not accept a release without noise (epsilon = infinity): nothing bounds what it reveals.")
     claimed = any(isinstance(event, Claimed) for event in guarantee.events)
     if claimed or {guarantee.status, THEOREMS[guarantee.theorem].status} != {"proven"}:
-        refuse(f"A ledger takes proven releases only, and {guarantee.method} is {guarantee.status}.")
+        refuse(f"A ledger accepts proven releases only, and {guarantee.method} is {guarantee.status}.")
     if guarantee.adjacency != settings.adjacency:
         refuse(
             f"This ledger is for {settings.adjacency} neighbours, the release for {guarantee.adjacency}. "
@@ -36,17 +36,18 @@ def _object_to_unit(release: int | None, unit: int | None, adjacency: Adjacency)
     """Refuse a release that does not protect whom the ledger protects (docs' page "The ledger", section "The unit")."""
     if unit is None and release is not None and adjacency == "add-remove":
         refuse(
-            "This ledger protects single rows that are added or removed. A row more of a person who has others changes "
-            "that person, which this release does not cover: use replace-one, or a ledger with rows_per_person."
+            "This ledger protects single rows that are added or removed. An additional row of a person who already has "
+            "rows changes that person's rows, which this release does not cover: use replace-one, or a ledger with "
+            "rows_per_person."
         )
     if unit is not None and release is None:
         refuse(
-            f"This ledger protects people with up to {unit:,} rows, the release single rows. Say whose row each is: "
-            "groups= (on the command line --person)."
+            f"This ledger protects people with up to {counted(unit, 'row')}, the release single rows. Name the person "
+            "of each row with groups= (on the command line --person)."
         )
     if unit is not None and release is not None and release < unit:
         refuse(
-            f"This ledger protects people with up to {unit:,} rows, the release those with up to {release:,}. "
+            f"This ledger protects people with up to {counted(unit, 'row')}, the release those with up to {release:,}. "
             f"Use rows_per_person={unit}."
         )
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Never, Self
 
-from tacit.checks import at_least, at_most, check, check_real, refuse
+from tacit.arguments import checked
+from tacit.checks import at_least, at_most, check, check_count, check_real, counted, refuse
 from tacit.ledger.admission import object_to, object_to_collection
 from tacit.ledger.entries import LABEL, Entry, Settings
 from tacit.ledger.opening import VARIABLE, enter, is_suspended, leave, opened
@@ -18,12 +19,13 @@ from tacit.ledger.verification import verify_lines
 from tacit.privacy.desk import Statement
 from tacit.privacy.events import Event
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.roads import Price, Roads, block
+from tacit.privacy.privacy_filters import Filters, Price, block
+from tacit.settings import described
 from tacit.types import Adjacency
 
 COMPOSITION = (
-    "A filter for releases that were chosen in view of earlier ones: Gaussian differential privacy, Renyi differential "
-    "privacy at fixed orders, or basic composition, each with its own share of delta (docs page 'ledger')."
+    "A filter for releases that were chosen depending on earlier ones: Gaussian differential privacy, Renyi "
+    "differential privacy at fixed orders, or basic composition, each with its own share of delta (docs page 'ledger')."
 )
 """How a ledger's total is computed."""
 
@@ -49,10 +51,12 @@ class Balance:
     composition: str = COMPOSITION
 
     def __str__(self) -> str:
-        people = "one row" if self.rows_per_person is None else f"a person with up to {self.rows_per_person:,} rows"
+        people = (
+            "one row" if self.rows_per_person is None else f"a person with up to {counted(self.rows_per_person, 'row')}"
+        )
         lines = [
-            f"({at_most(self.epsilon, 6)}, {at_most(self.delta, 3)})-differential privacy for all of "
-            f"{self.entries:,} releases together, {self.adjacency} neighbours, who differ in {people}",
+            f"({at_most(self.epsilon, 6)}, {at_most(self.delta, 3)})-differential privacy for all "
+            f"{counted(self.entries, 'release')} together; {self.adjacency} neighbours, which differ in {people}",
             f"spent       epsilon = {at_most(self.spent)}",
             f"left        epsilon = {at_least(self.left)} for one more Gaussian release at delta = {self.delta:.3g}",
             f"digest      {self.digest}",
@@ -62,16 +66,28 @@ class Balance:
         return "\n".join(lines)
 
 
+@described
 class Ledger:
-    """A budget that all releases about the same people share; durable, and for many processes at once.
+    """One budget for all releases about the same people, kept on disk or in a database, for any number of processes.
 
-    ``address`` is a file (SQLite), or ``postgresql://user@host/database``. With ``epsilon`` and ``delta`` it is made;
-    without, it is opened. ``adjacency``: of whom it protects ('replace-one' unless told). ``rows_per_person``: its unit
-    is a person with up to so many rows; None: one row.
+    A release is charged before it is computed, whatever becomes of it; nothing is refunded. See the docs page "The
+    ledger".
 
-    A release is charged before it is computed, whatever becomes of it; nothing is refunded. Docs' page "The ledger".
+    Parameters
+    ----------
+    address : str or path
+        A file (SQLite), or ``postgresql://user@host/database``.
+    epsilon : float or None
+        The whole budget of a new ledger. None opens an existing ledger.
+    delta : float or None
+        The whole delta of a new ledger.
+    adjacency : {'replace-one', 'add-remove'} or None
+        Which tables count as neighbours. None: 'replace-one', or what the ledger was made with.
+    rows_per_person : int or None
+        The ledger protects people with up to this many rows each. None: it protects single rows.
     """
 
+    @checked
     def __init__(
         self,
         address: str | Path,
@@ -85,25 +101,27 @@ class Ledger:
         if not self._store.exists():
             check(
                 epsilon is not None and delta is not None,
-                f"There is no ledger {self._store.name}. To make one, give epsilon= and delta=.",
+                f"There is no ledger {self._store.name}. To create one, give epsilon= and delta=.",
             )
             made = Settings(
                 epsilon=check_real("epsilon", epsilon), delta=check_real("delta", delta),
-                adjacency=adjacency or "replace-one", rows_per_person=rows_per_person,
+                adjacency=adjacency or "replace-one",
+                rows_per_person=None if rows_per_person is None else check_count("rows_per_person", rows_per_person),
             )  # fmt: skip
             self._store.create(made.line(_now()))
         self.settings = Settings.read(self._store.first())
-        self._roads = self.settings.roads
+        self._filters = self.settings.filters
         for name, value in given.items():
             kept = getattr(self.settings, name)
             if value is not None and value != kept:
                 refuse(
-                    f"The ledger {self._store.name} has {name}={kept!r} for good. Leave {name} out, or make another."
+                    f"The ledger {self._store.name} was created with {name}={kept!r}, which cannot be changed. Leave "
+                    f"out {name}, or create another ledger."
                 )
 
     @property
     def address(self) -> str:
-        """Its full name: what another process opens."""
+        """The full name of the ledger, by which another process can open it."""
         return self._store.address
 
     @property
@@ -113,17 +131,17 @@ class Ledger:
 
     @property
     def delta(self) -> float:
-        """Of the whole budget; estimators inside take it, unless they are told another."""
+        """The delta of the whole budget; estimators that charge this ledger use it unless they are given another."""
         return self.settings.delta
 
     @property
     def adjacency(self) -> Adjacency:
-        """Which neighbours it protects."""
+        """Which tables count as neighbours."""
         return self.settings.adjacency
 
     @property
     def rows_per_person(self) -> int | None:
-        """Rows of a person, all of which it protects at once; None: it protects single rows."""
+        """How many rows of a person are protected at once; None: single rows are protected."""
         return self.settings.rows_per_person
 
     @property
@@ -133,27 +151,28 @@ class Ledger:
 
     def spent(self) -> float:
         """The epsilon, at the ledger's delta, of the smallest ledger that would have admitted what this one did."""
-        return _spent(self._roads, self._last())
+        return _spent(self._filters, self._last())
 
     def left(self) -> float:
         """The epsilon, at the ledger's delta, of one more Gaussian release that fits; of a pure one with delta 0."""
-        return _left(self._roads, self._last())
+        return _left(self._filters, self._last())
 
     def balance(self) -> Balance:
-        """Where it stands, from one reading."""
+        """What was spent and what is left, from one reading of the ledger."""
         lines = self._store.lines()
         entries = [Entry.read(line) for line in lines[1:]]
         last = entries[-1] if entries else None
         return Balance(
             epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, rows_per_person=self.rows_per_person,
-            spent=_spent(self._roads, last), left=_left(self._roads, last),
+            spent=_spent(self._filters, last), left=_left(self._filters, last),
             entries=len(entries), seeded=sum(entry.guarantee.seeded for entry in entries), digest=lines[-1].digest,
         )  # fmt: skip
 
     def statement(self, title: str = "") -> Statement:
-        """All of it for the release desk: what is protected, for whom, how it adds up, who is trusted.
+        """A statement for the person who decides about a release: what is protected, for whom, how it adds up, who is
+        trusted.
 
-        It is recomputed first, and raises where it does not hold.
+        Everything is recomputed first; what does not hold raises an error.
         """
         self.verify()
         title = title or f"Statement for the release desk: ledger {self._store.name}"
@@ -164,7 +183,7 @@ class Ledger:
         )  # fmt: skip
 
     def charge(self, guarantee: Guarantee, label: str = "") -> Entry:
-        """Write a release down for good, or refuse it. To be called before anything of the release exists.
+        """Record a release permanently, or refuse it. Call it before anything of the release exists.
 
         Edges: refused are other neighbours, a smaller unit, what is not proven or has no noise, a second model of one
         protocol's collection, and what exceeds the budget. A refused release costs nothing.
@@ -174,7 +193,7 @@ class Ledger:
         object_to(guarantee, self.settings)
         number = self._store.last().number + 1
         while True:  # a few times at most: prices change from block to block, and blocks double
-            price = self._roads.price(guarantee.events, number)
+            price = self._filters.price(guarantee.events, number)
             with self._store.writing() as page:
                 last = page.last()
                 due, number = block(number), last.number + 1
@@ -192,10 +211,10 @@ class Ledger:
     def admits(self, events: tuple[Event, ...]) -> bool:
         """Whether a release of these events would be admitted now; nothing is written down."""
         last = self._last()
-        price = self._roads.price(events, 1 if last is None else last.number + 1)
+        price = self._filters.price(events, 1 if last is None else last.number + 1)
         if last is None:
-            return self._roads.certify(price) or self._roads.alone(events)
-        return self._roads.certify(price.plus(last.total))
+            return self._filters.certify(price) or self._filters.alone(events)
+        return self._filters.certify(price.plus(last.total))
 
     def _last(self) -> Entry | None:
         line = self._store.last()
@@ -205,21 +224,21 @@ class Ledger:
         """Whether the filter certifies all entries with this one; refused where it shares its noise with an entry."""
         if guarantee.collection:
             object_to_collection([*(Entry.read(line).guarantee for line in page.lines()[1:]), guarantee])
-        return self._roads.certify(total) or (number == 1 and self._roads.alone(guarantee.events))
+        return self._filters.certify(total) or (number == 1 and self._filters.alone(guarantee.events))
 
     def _refuse(self, guarantee: Guarantee) -> Never:
         cost = guarantee.epsilon_at(delta=self.delta)
         kind = "pure" if self.delta == 0 else "Gaussian"
         refuse(
             f"This release costs epsilon={at_most(cost) if cost < math.inf else 'infinity'} at delta={self.delta:.3g}; "
-            f"the ledger {self._store.name} has room for a {kind} release of epsilon={at_least(self.left())} of its "
-            f"{self.epsilon:g}. Nothing was spent."
+            f"the ledger {self._store.name} has room left for a {kind} release of epsilon={at_least(self.left())} (its "
+            f"budget is {self.epsilon:g}). Nothing was spent."
         )
 
     def verify(self, digest: str | None = None) -> Balance:
-        """Recompute everything from the recorded events alone, as a third person would; raises where it does not hold.
+        """Recompute everything from the recorded events alone, as a third party would; raises if it does not hold.
 
-        ``digest``: the last digest that somebody wrote down, of this or an earlier state; it must be in the chain.
+        ``digest``: a digest that somebody noted, of this or an earlier state; it must be in the chain.
         """
         verify_lines(self.settings, self._store.lines(), digest)
         return self.balance()
@@ -269,7 +288,7 @@ def ledger_of(ledger: Ledger | str | Path | None = None) -> Ledger | None:
     if current is not None and asked != current:
         refuse(
             f"Another ledger is open (by `with`, or named by {VARIABLE}), and would not be charged. Close it, or leave "
-            "ledger= out."
+            "out ledger=."
         )
     return asked
 
@@ -282,15 +301,15 @@ def refuse_open_ledger(what: str) -> None:
         )
 
 
-def _spent(roads: Roads, last: Entry | None) -> float:
+def _spent(filters: Filters, last: Entry | None) -> float:
     if last is None:
         return 0.0
-    alone = last.guarantee.epsilon_at(delta=roads.delta) if last.number == 1 else math.inf
-    return min(alone, roads.spent(last.total))
+    alone = last.guarantee.epsilon_at(delta=filters.delta) if last.number == 1 else math.inf
+    return min(alone, filters.spent(last.total))
 
 
-def _left(roads: Roads, last: Entry | None) -> float:
-    return roads.epsilon if last is None else roads.room(last.total, last.number + 1)
+def _left(filters: Filters, last: Entry | None) -> float:
+    return filters.epsilon if last is None else filters.room(last.total, last.number + 1)
 
 
 def _now() -> str:

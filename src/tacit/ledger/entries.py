@@ -18,7 +18,7 @@ from tacit._version import __version__
 from tacit.checks import PrivacyError, check, refuse
 from tacit.privacy.events import is_count
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.roads import Price, Roads, orders_for
+from tacit.privacy.privacy_filters import Filters, Price, orders_for
 from tacit.reading import parse
 from tacit.types import Adjacency, Budget
 
@@ -69,9 +69,9 @@ class Settings:
         object.__setattr__(self, "orders", orders)
 
     @property
-    def roads(self) -> Roads:
+    def filters(self) -> Filters:
         """The filter."""
-        return Roads(self.epsilon, self.delta, self.adjacency, self.orders)
+        return Filters(self.epsilon, self.delta, self.adjacency, self.orders)
 
     def line(self, made: str) -> Line:
         """The first line of a ledger."""
@@ -94,7 +94,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One release: what it was, what it costs on each road, and what all entries up to it cost together."""
+    """One release: what it was, what it costs in each filter, and what all entries up to it cost together."""
 
     number: int
     time: str

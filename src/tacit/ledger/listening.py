@@ -1,4 +1,4 @@
-"""Who is told of releases: in the place of a ledger, or after one was charged.
+"""Who is told of releases: in the place of a ledger, or after one was charged; and what the ledger calls them.
 
 Releases that are parts of a larger one are told to whoever listens, and no ledger is charged. Whoever listens has
 charged the whole before, or stops the release. So only what states such a whole may listen.
@@ -9,12 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from tacit.privacy.guarantee import Guarantee
+if TYPE_CHECKING:
+    from tacit.privacy.guarantee import Guarantee
 
-Listener = Callable[[Guarantee], None]
+Listener = Callable[["Guarantee"], None]
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _CHARGED: ContextVar[list[Guarantee] | None] = ContextVar("charged", default=None)
+_LABEL: ContextVar[str] = ContextVar("label", default="")
+
+
+@contextmanager
+def labelled(label: str | None) -> Iterator[None]:
+    """Write this label into the ledger with every release that is charged inside; without one, each has its own."""
+    before = _LABEL.set(label or _LABEL.get())
+    try:
+        yield
+    finally:
+        _LABEL.reset(before)
+
+
+def label_within() -> str:
+    """What releases are to be called here; empty where nobody said."""
+    return _LABEL.get()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A ledger for a team: one table of a PostgreSQL server, by SQLAlchemy (``pip install 'tacit[teams]'``).
+"""A ledger for a team: one table of a PostgreSQL server, by SQLAlchemy (extra ``teams``).
 
 Who writes holds a lock of the table until the entry is committed; the server is asked to wait for its disk, whatever
 its default is.
@@ -21,7 +21,7 @@ try:
     from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
     from sqlalchemy.pool import NullPool
 except ImportError as error:
-    raise ImportError("A ledger on a server needs SQLAlchemy: pip install 'tacit[teams]'.") from error
+    raise ImportError("A ledger on a server needs SQLAlchemy. In Tacit's source: pip install '.[teams]'.") from error
 
 WAIT = 60
 """Seconds that a process waits for the others."""
@@ -44,7 +44,7 @@ def _engine(address: str) -> Engine:
     except (ArgumentError, ValueError) as error:
         raise ValueError("Expected the address of a ledger to be postgresql://user@host/database.") from error
     except ImportError as error:
-        raise ImportError("A ledger on PostgreSQL needs psycopg: pip install 'tacit[teams]'.") from error
+        raise ImportError("A ledger on PostgreSQL needs psycopg. In Tacit's source: pip install '.[teams]'.") from error
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from tacit.checks import check
+from tacit.checks import check, shown
 from tacit.ledger.entries import Line
 
 SERVER = ("postgresql", "postgres", "postgresql+psycopg")
@@ -67,4 +67,9 @@ def store_at(address: object) -> Store:
         return PostgresStore(text)
     from tacit.ledger.sqlite import SqliteStore
 
-    return SqliteStore(Path(text).expanduser().resolve())
+    try:
+        place = Path(text).expanduser().resolve()
+        place.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # no such user, a name that is too long, a folder not for us
+        raise ValueError(f"The address {shown(text)} of a ledger is not a file that can be reached.") from error
+    return SqliteStore(place)

@@ -8,7 +8,7 @@ from tacit.checks import PrivacyError, refuse
 from tacit.ledger.admission import object_to, object_to_collection
 from tacit.ledger.entries import Entry, Line, Settings, check_chain
 from tacit.privacy.guarantee import TOLERANCE
-from tacit.privacy.roads import Price
+from tacit.privacy.privacy_filters import Price
 
 
 def verify_lines(settings: Settings, lines: Sequence[Line], digest: str | None) -> None:
@@ -18,8 +18,10 @@ def verify_lines(settings: Settings, lines: Sequence[Line], digest: str | None) 
     """
     check_chain(lines)
     if digest is not None and digest not in {line.digest for line in lines}:
-        refuse("This digest is of no state of the ledger: entries were removed, or the ledger was written anew.")
-    roads, total = settings.roads, Price(renyi=tuple(0.0 for _ in settings.orders))
+        refuse(
+            "This digest does not belong to any state of the ledger: entries were removed, or the ledger was rewritten."
+        )
+    filters, total = settings.filters, Price(renyi=tuple(0.0 for _ in settings.orders))
     entries = [Entry.read(line) for line in lines[1:]]
     for entry in entries:
         try:
@@ -28,11 +30,11 @@ def verify_lines(settings: Settings, lines: Sequence[Line], digest: str | None) 
         except PrivacyError as error:
             raise PrivacyError(f"Entry {entry.number}: {error}") from error
         events = entry.guarantee.events
-        price = roads.price(events, entry.number)
+        price = filters.price(events, entry.number)
         total = total.plus(price)
         if not (_covers(entry.price, price) and _covers(entry.total, total)):
             refuse(f"Entry {entry.number} costs more than this ledger counted for it.")
-        if not (roads.certify(entry.total) or (entry.number == 1 and roads.alone(events))):
+        if not (filters.certify(entry.total) or (entry.number == 1 and filters.alone(events))):
             refuse(f"The entries up to {entry.number} cost more than this ledger's epsilon={settings.epsilon:g}.")
     object_to_collection([entry.guarantee for entry in entries])
 

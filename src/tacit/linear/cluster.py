@@ -152,7 +152,9 @@ def of_piece(version: str, task: Task, sent: Sent, results: Sequence[Any]) -> Fo
     ``version`` is the driver's: another may clip or round in other ways than the price says.
     """
     if version != __version__:
-        raise ToldError(ValueError(f"A worker has tacit {__version__}, the driver {version}. Install the same."))
+        raise ToldError(
+            ValueError(f"A worker has tacit {__version__}, the driver {version}. Install the same version.")
+        )
     place, piece, taken = sent.opened()
     try:
         return Found((place,), task(filled(piece, iter(results)), taken))
@@ -227,7 +229,7 @@ def cluster_of(engine: Any) -> Cluster:
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
-        raise ValueError("A cluster needs dask.distributed. Install it with: pip install 'tacit[dask]'") from error
+        raise ValueError("A cluster needs dask.distributed. In Tacit's source: pip install '.[dask]'") from error
     client = engine
     if isinstance(engine, str):
         check(engine == "dask" or "://" in engine, _ENGINES)

@@ -179,7 +179,7 @@ class Slants:
 
 @dataclass(frozen=True)
 class Values:
-    """The sum of losses, one a model; none is above ``largest``."""
+    """The sum of losses, one per model; none is above ``largest``."""
 
     loss: Loss
     weights: Pieces = field(repr=False)
@@ -218,7 +218,7 @@ class JointHessian:
     outer: int = 2
 
     def __call__(self, block: Block) -> tuple[Whole, ...]:
-        """The block's parts, one a pair of scores, in rows."""
+        """The block's parts, one per pair of scores, in rows."""
         z = self.weights.scores(block.rows)
         parts = []
         for place in range(z.shape[1]):

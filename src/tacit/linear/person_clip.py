@@ -58,7 +58,7 @@ def person_slack(facts: Facts) -> float:
 def people_sums(block: Block, slopes: Array, clip: float, *, coupled: bool) -> tuple[Whole, Whole]:
     """The sum over a block's people of their weighted rows times slopes, each cut to norm ``clip``; and of the norms.
 
-    One norm a person for coupled slopes, whose columns are cut together, else one a column.
+    One norm per person for coupled slopes, whose columns are cut together, else one per column.
     """
     starts = block.shares.starts
     assert starts is not None  # for the type checker

@@ -64,7 +64,7 @@ class Problem:
         return self if rows is None else replace(self, records=self.records.take(rows))
 
     def value(self, weights: Array) -> Array:
-        """The objective; one value a model."""
+        """The objective; one value per model."""
         reach = float(np.linalg.norm(weights, axis=None if self.loss.coupled else 0).max(initial=0.0))
         steep = self._steepest(weights)
         start = self.loss.at_zero if math.isfinite(self.loss.at_zero) else steep**2

@@ -16,14 +16,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.checks import check, check_count, check_positive, refuse
+from tacit.checks import check, check_count, check_positive, check_real, refuse
 from tacit.types import Array
 
+STRONGEST = 1e50
+"""The largest sigma: its powers stay within double precision."""
 
-def check_smoothing(sigma: float) -> float:
+
+def check_smoothing(sigma: float, name: str = "smoothing") -> float:
     """Return sigma as a float, or say that it must be a finite number of at least zero."""
-    check(0 <= float(sigma) < math.inf, f"Expected smoothing={sigma} >= 0 and finite.")
-    return float(sigma)
+    found = check_real(name, sigma)
+    check(0 <= found < math.inf, f"Expected {name}={found} >= 0 and finite.")
+    check(found <= STRONGEST, f"Expected {name}={found} to be at most {STRONGEST:g}.")
+    return found
 
 
 @functools.lru_cache(maxsize=64)

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from tacit.reading import floats, need
 from tacit.types import Array
@@ -117,7 +116,7 @@ class Uncertainty:
         need(isinstance(entries, dict) and set(entries) == {*_NUMBERS, "weakest"}, "Its errors lack fields.")
         variance, tilt, growth, freedom = (floats(entries[name]) for name in _NUMBERS)
         whole = all(array.shape == (size,) for array in (variance, tilt, growth, freedom))
-        need(whole, "Its errors are not one a weight.")
+        need(whole, "Its errors are not one per weight.")
         need(min(variance.min(), growth.min(), freedom.min()) >= 0, "Its variances are below zero.")
         need(type(entries["weakest"]) is int and 0 <= entries["weakest"] < size, "Its weakest weight is none.")
         return cls(variance, tilt, growth, freedom, entries["weakest"])
@@ -131,6 +130,8 @@ class Uncertainty:
 
         With q the quantile, the roots of ``h^2 = q^2 (a -+ b h + c h^2)``; infinite where ``c q^2`` is one or more.
         """
+        from scipy import stats  # slow to import, and a model without intervals does without it
+
         q2 = stats.t.ppf((1 + level) / 2, self.freedom) ** 2
         left = 1 - q2 * self.growth
         ends = []
@@ -143,6 +144,8 @@ class Uncertainty:
 
     def p_values(self, distance: Array) -> Array:
         """Two-sided, of the values at this distance above what was found: one less the level that just reaches them."""
+        from scipy import stats
+
         variance = self.variance + self.tilt * distance + self.growth * distance**2
         away = np.abs(distance) / np.sqrt(np.maximum(variance, 1e-300))
         return np.asarray(2 * stats.t.sf(away, self.freedom))

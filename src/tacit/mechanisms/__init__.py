@@ -3,6 +3,7 @@
 from tacit.mechanisms.base import Chosen, Mechanism, Method
 from tacit.mechanisms.gradient import GradientPerturbation
 from tacit.mechanisms.individual import Individual
+from tacit.mechanisms.input_penalty import Penalty
 from tacit.mechanisms.input_plan import InputPerturbation
 from tacit.mechanisms.local import DuchiSgd, LocalPerturbation
 from tacit.mechanisms.objective import ObjectivePerturbation
@@ -27,6 +28,7 @@ __all__ = [
     "Method",
     "ObjectivePerturbation",
     "Output",
+    "Penalty",
     "Poisson",
     "Subset",
     "SufficientStatistics",

@@ -54,7 +54,7 @@ class Plan(ABC):
         return 0
 
     def run_many(self, problem: Any, trials: int, source: Source) -> Array:
-        """Independent runs, one a row, for audits; plans that can train all of them at once do so."""
+        """Independent runs, one per row, for audits; plans that can train all of them at once do so."""
         return np.stack([self.run(problem, source).weights.ravel() for _ in range(trials)])
 
 

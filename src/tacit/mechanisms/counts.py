@@ -32,7 +32,7 @@ class Tables:
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        check(len(self.sizes) == len(self.weights) > 0, "Expected at least one table, and one weight a table.")
+        check(len(self.sizes) == len(self.weights) > 0, "Expected at least one table, and one weight per table.")
         check(all(size >= 1 for size in self.sizes), "Expected every table to have a cell.")
         check(all(math.frexp(w)[0] == 0.5 for w in self.weights), "Expected weights of tables to be powers of two.")
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tacit.linear.smoothing import beta
+from tacit.checks import check, check_count, check_positive
+from tacit.linear.smoothing import beta, check_smoothing
 from tacit.linear.solvers.certain import least_strength
 from tacit.linear.solvers.descent import Average, Descent, Schedule
 from tacit.mechanisms.samplers import Disjoint, Everyone, Sampler
 from tacit.privacy.accounting import gaussian_mu
-from tacit.privacy.events import Gaussian, Sensitivity
+from tacit.privacy.events import COUNT, Gaussian, Sensitivity
 from tacit.privacy.noise import grid_slack
 from tacit.types import Budget, Facts
 
@@ -29,7 +30,7 @@ SHARP = 50.0
 MOMENTS = 1000.0
 """The precision from which on the moments of a regression are as good as a descent whose clip follows the residuals."""
 PATIENCE = 1_000_000
-"""From so many records on the precision SHARP is enough for moments: one pass, not one a step."""
+"""From so many records on the precision SHARP is enough for moments: one pass, not one per step."""
 WHITE = 25.0
 """The signal from which on a classifier of two classes gains by whitening its rows first."""
 SMALL, SMALL_SEEN = 2000, 0.25
@@ -40,6 +41,26 @@ SEVERAL_COLUMNS, SEVERAL_SEEN = 32, 2.2
 they are seen so clearly, and people have two, the minimum is ahead of the descent."""
 WHITE_COLUMNS, WHITE_NUMBERS = 1000, 2**27
 """Whitening by rule stops at so many columns, and at so many numbers in the mapped copy of the rows (a gigabyte)."""
+
+
+def check_descent(
+    *,
+    steps: int | None,
+    clip: float | None,
+    step: float | None,
+    momentum: float | None,
+    radius: float,
+    smoothing: float,
+) -> None:
+    """Refuse settings of a noisy descent that no descent has; None is left to a rule."""
+    if steps is not None:
+        check_count("steps", steps, COUNT)
+    for name, value in (("clip", clip), ("step", step)):
+        if value is not None:
+            check_positive(name, value)
+    check(momentum is None or 0 <= momentum < 1, f"Expected 0 <= momentum={momentum} < 1.")
+    check(radius > 0, f"Expected radius={radius} > 0.")
+    check_smoothing(smoothing)
 
 
 def mu(budget: Budget) -> float:
@@ -171,7 +192,7 @@ SURVEY, CONTEST = 0.06, 0.1
 
 
 CROWDED = 400.0
-"""The signal, of ten slots a column, from which on counts by which numbers are cut are worth their price."""
+"""The signal, of ten slots per column, from which on counts by which numbers are cut are worth their price."""
 
 
 def counts_first(budget: Budget, records: int, columns: int) -> bool:

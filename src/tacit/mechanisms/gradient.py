@@ -10,20 +10,25 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from tacit.arguments import check_fields
+from tacit.checks import check, check_positive, shown
 from tacit.linear.arithmetic import largest_weight, rounding_slack
 from tacit.linear.person_clip import person_share, person_slack, row_clip
 from tacit.linear.problem import Problem
 from tacit.linear.records import in_memory
-from tacit.linear.smoothing import check_smoothing, paper_noise, smooth_weights
+from tacit.linear.smoothing import paper_noise, smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Optimizer, Schedule
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.many import STEP_NUMBERS, ManyRuns, by_run
+from tacit.mechanisms.published_noise import bassily_scale, bassily_step, wang_scale
 from tacit.mechanisms.samplers import Disjoint, Everyone, Noise, Poisson, Sampler, Subset
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event
 from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution, Spread
+
+Published = Literal["", "bassily-2014", "lssgd-2020", "wang-2017"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +111,8 @@ class GradientPerturbation:
 
     ``clip`` bounds each record's gradient in each model; ``step`` is the step size on the mean gradient. ``smoothing``
     is the sigma of Laplacian smoothing (:mod:`tacit.linear.smoothing`) over neighbouring features, for columns that
-    have an order, such as pixels; 0 is none. ``optimizer`` is 'sgd' (with momentum) or 'adam'.
+    have an order, such as pixels; 0 is none. ``optimizer`` is 'sgd' (with momentum) or 'adam'. ``published`` names the
+    paper whose noise calibration='paper' takes; ``constant`` is the c that Wang et al. 2017 leave open.
     """
 
     sampler: Sampler = field(default_factory=Everyone)
@@ -119,14 +125,22 @@ class GradientPerturbation:
     schedule: Schedule | None = None
     average: Average | None = None
     radius: float = math.inf
-    published: Literal["", "bassily-2014", "lssgd-2020"] = ""
+    published: Published = ""
+    constant: float | None = None
     smoothing: float = 0.0
     optimizer: Optimizer = "sgd"
     site: ClassVar[Site] = "gradient"
 
     def __post_init__(self) -> None:
-        if self.smoothing:
-            check_smoothing(self.smoothing)
+        check_fields(self)
+        known = "Everyone(), Poisson(rate), Subset(batch) or Disjoint()"
+        check(hasattr(type(self.sampler), "batches"), f"Expected sampler to be {known}, not {shown(self.sampler)}.")
+        defaults.check_descent(
+            steps=self.steps, clip=self.clip, step=self.step, momentum=self.momentum, radius=self.radius,
+            smoothing=self.smoothing,
+        )  # fmt: skip
+        if self.constant is not None:
+            check_positive("constant", self.constant)
 
     @property
     def pure(self) -> bool:
@@ -137,6 +151,13 @@ class GradientPerturbation:
         """Nothing of the loss: clipping bounds every record's gradient."""
         if calibration == "paper" and not self.published:
             return "This method has no published noise of its own; its exact price is proven. Use calibration='proven'."
+        if calibration == "paper" and self.published == "wang-2017":
+            if not isinstance(self.sampler, Everyone):
+                return "The noise of Wang et al. 2017 is for gradients over all records. Use sampler Everyone."
+            if self.constant is None:
+                return (
+                    "The noise of Wang et al. 2017 holds 'for some constant', which they do not give. Pass constant=..."
+                )
         return ""
 
     def calibrate(
@@ -147,7 +168,10 @@ class GradientPerturbation:
         if calibration == "paper" and self.published == "lssgd-2020":  # its theorem is for batches without replacement
             sampler = Subset(max(1, round(sampler.expected(facts.records, 1))))
         rule = defaults.descent(budget, facts, sampler, self.noise)
-        record_clip = min(self.clip or person_share(facts) * rule.clip, facts.radius * facts.loss.lipschitz)
+        # Neither paper clips: its G is the loss's.
+        whole = calibration == "paper" and self.published in ("bassily-2014", "wang-2017")
+        usual = math.inf if whole else person_share(facts) * rule.clip
+        record_clip = min(self.clip or usual, facts.radius * facts.loss.lipschitz)
         rule = defaults.DescentRule(
             steps=self.steps or rule.steps,
             clip=row_clip(facts, record_clip),
@@ -167,12 +191,19 @@ class GradientPerturbation:
         if calibration == "paper" and budget.private:
             if self.published == "lssgd-2020":
                 scale = divisor * paper_noise(budget.epsilon, budget.delta, norm, steps, divisor, facts.records).nu
+            elif self.published == "wang-2017":
+                scale = wang_scale(budget, norm, steps, check_positive("constant", self.constant or 0.0))
             else:
-                scale = bassily_scale(budget, norm, facts.records)
+                scale = bassily_scale(budget, norm, facts.records, steps, divisor)
         else:
             scale = smallest_scale(released, budget, guess=norm * math.sqrt(steps) / budget.epsilon)
-        step = self.step or defaults.step_size(
-            facts, rule, scale, divisor, self.noise, facts.models, self.smoothing, self.optimizer
+        printed = None
+        if whole and scale and math.isfinite(self.radius) and self.published == "bassily-2014":
+            printed = bassily_step(2 * self.radius, norm, facts.records, steps, scale / divisor, facts.size)
+        step = (
+            self.step
+            or printed
+            or defaults.step_size(facts, rule, scale, divisor, self.noise, facts.models, self.smoothing, self.optimizer)
         )
         descent = Descent(
             steps=steps,
@@ -197,15 +228,6 @@ class GradientPerturbation:
             decay=regularization or 0.0, smoothing=self.smoothing, person=person,
             events=released(scale) if scale else (), theorem=theorem, assumptions=words,
         )  # fmt: skip
-
-
-def bassily_scale(budget: Budget, norm: float, records: int) -> float:
-    """Noise of Bassily, Smith & Thakurta 2014, Algorithm 1: ``sigma^2 = 32 G^2 log(n/delta) log(1/delta) / epsilon^2``.
-
-    It is set for n^2 steps on single records (their sums are n times ours) and used here for fewer: larger than needed.
-    """
-    logs = math.log(records / budget.delta) * math.log(1 / budget.delta)
-    return norm * math.sqrt(32 * logs) / budget.epsilon
 
 
 METHODS = (
@@ -252,7 +274,7 @@ METHODS = (
             Poisson(0.01), steps=500, momentum=0.0, schedule="inverse-root", published="bassily-2014"
         ),
         paper="Bassily, Smith & Thakurta 2014",
-        about="sampled steps with 1/sqrt(t) sizes; 'paper': their noise, set for n^2 steps",
+        about="sampled steps with 1/sqrt(t) sizes; 'paper': their noise, n^2/T of their steps at once",
         calibrations=("proven", "paper"),
     ),
 )

@@ -21,11 +21,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check, check_count, check_positive
+from tacit.arguments import check_fields
+from tacit.checks import check_count, check_positive
 from tacit.linear.arithmetic import rounding_slack
 from tacit.linear.problem import Problem
 from tacit.linear.records import in_memory
-from tacit.linear.smoothing import check_smoothing, smooth_weights
+from tacit.linear.smoothing import smooth_weights
 from tacit.linear.solvers.descent import Average, Descent, Schedule
 from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
@@ -44,7 +45,7 @@ class Account:
 
     'leave': a record is in while its own sum, this step included, is at most ``limit``. 'ration': it is always in, its
     gradient shrunk, where it must be, to what is left of its account over the steps that are left; so it never gets
-    less than ``limit / steps``, and what it saves while quiet it can use when it is loud.
+    less than ``limit / steps``, and what it saves with small gradients it can use for large ones.
 
     Either way record i's charge is a function of its own gradients, the number of the step and public constants, and
     adds up to at most ``limit``. ``up`` covers the rounding of norms, squares and sums: no record is charged less
@@ -110,7 +111,7 @@ class Individual:
 
     ``share`` sets the account of every record, ``B = share * steps * models * clip^2``; None gives the noise that
     plain noisy descent with its own clip would have (1/4 for the logistic loss). With ``rule='leave'`` a
-    record at the clip in every step is in for that share of the steps and then out, a quieter one stays for longer.
+    record at the clip in every step is in for that share of the steps and then out, one with smaller gradients later.
     With ``rule='ration'`` nobody leaves: a record that needs more than its account allows has its gradient shrunk,
     never below ``sqrt(share) * clip``, the clip of plain noisy descent with the same noise. ``share = 1`` is plain
     noisy descent. Smoothing, momentum and averaging come after the noise, as in :class:`GradientPerturbation`.
@@ -134,9 +135,13 @@ class Individual:
     pure: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check(self.rule in ("ration", "leave"), f"Expected rule={self.rule!r} to be 'ration' or 'leave'.")
-        if self.smoothing:
-            check_smoothing(self.smoothing)
+        check_fields(self)
+        defaults.check_descent(
+            steps=self.steps, clip=self.clip, step=self.step, momentum=self.momentum, radius=self.radius,
+            smoothing=self.smoothing,
+        )  # fmt: skip
+        if self.share is not None:
+            check_positive("share", self.share)
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Nothing of the loss: clipping bounds every record's gradient."""
@@ -197,6 +202,6 @@ METHODS = (
         name="individual",
         mechanism=Individual(),
         paper="Feldman & Zrnic 2021; Smith & Thakurta 2022",
-        about="noisy gradient descent in which each record pays for its own gradients; quiet records stay longer",
+        about="noisy gradient descent in which each record pays for its own gradients: with small ones it stays longer",
     ),
 )

@@ -25,6 +25,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from tacit.checks import check, check_count, check_real, refuse
+from tacit.mechanisms.input_penalty import Penalised, Penalty
 from tacit.mechanisms.input_solve import Quadratic
 from tacit.mechanisms.moments import LARGEST, Sums, Whole
 from tacit.privacy import accounting
@@ -105,7 +106,7 @@ class InputNumbers:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """B_q and B_p; rounding a row and its noise to the grid adds at most one step a coordinate."""
+        """B_q and B_p; rounding a row and its noise to the grid adds at most one step per coordinate."""
         reach, root = math.hypot(self.clip, self.intercept), math.sqrt(self.features)
         row_step, cross_step = self.steps
         return math.sqrt(self.curvature) * reach + root * row_step, self.slope * reach + root * cross_step
@@ -209,6 +210,19 @@ class InputNumbers:
         size += scale * (math.sqrt(self.features) + math.sqrt(2 * math.log(1 / BEYOND)))
         return TOLERANCE * scale + 16 * 2.0**-53 * size
 
+    def check_penalty(self, strengths: Array, count: int) -> None:
+        """Refuse a penalty beside which what the sums may hold is lost in rounding.
+
+        Rounding the minimiser to 53 bits moves Omega's slope by at most ``2^-53 ||tau||`` and leaves the sphere by
+        ``2^-52 eta``, which :meth:`Penalised.gap` counts with ``4 ||tau||/eta``: less than ``10 2^-53 ||tau||``
+        together, for which the tolerance has room beside what :meth:`tolerance` counts.
+        """
+        most = self.tolerance(count) / (32 * 2.0**-53)
+        check(
+            float(np.linalg.norm(strengths)) <= most,
+            f"The penalty is beyond {most:.4g}, what any submissions could pull: all weights would be 0. Lower it.",
+        )
+
     def _longest(self) -> tuple[float, float]:
         """The limits as numbers."""
         return self.limits[0] * self.steps[0], self.limits[1] * self.steps[1]
@@ -224,7 +238,7 @@ class InputNumbers:
         return self.minimum(count), self.hidden(count)
 
     def perturb(self, design: Array, targets: Array, source: Source) -> tuple[Whole, Whole]:
-        """Submissions, in grid steps: one row a record, with one row of fresh noise each.
+        """Submissions, in grid steps: one row per record, with one row of fresh noise each.
 
         ``design`` rows have norm at most hypot(clip, intercept), targets lie in [-1, 1]: checked here, before any noise
         is drawn, because noise of a fixed scale hides nothing longer.
@@ -253,11 +267,12 @@ class InputNumbers:
         if design.shape[1] != self.features or not within:  # NaN is not within
             refuse("A record is beyond the bounds that its noise was made for; nothing was released.")
 
-    def train(self, sums: Sums, source: Source) -> Solution:
+    def train(self, sums: Sums, source: Source, penalty: Penalty | None = None) -> Solution:
         """Top the noise up to the cohort's, minimise over the ball, hide the rest of the solve.
 
-        Edges: where the quadratic is not convex, which is among the rare events of the row noise, a point of the sphere
-        or zeros, whatever the solve ends with.
+        A public convex ``penalty`` in the objective does not change the price.
+        Edges: zeros where the quadratic is not positive definite, which is among the rare events of the row noise, and
+        nowhere else: the solve takes as long as it takes.
         """
         check(sums.count >= 1, "There are no submissions to train on.")
         missing = self.missing(sums.count)
@@ -267,10 +282,16 @@ class InputNumbers:
         ridge, tolerance = self.minimum(sums.count).ridge, self.tolerance(sums.count)
         row_step, cross_step = self.steps
         quadratic = Quadratic(sums, row_step=row_step, cross_step=cross_step, ridge=ridge, radius=self.radius)
-        weights, gap = quadratic.solve(tolerance)
+        if penalty is None:
+            weights, gap = quadratic.solve(tolerance)
+        else:
+            strengths = penalty.strengths(sums.count, self.features, self.intercept)
+            self.check_penalty(strengths, sums.count)
+            weights, gap = Penalised(quadratic, strengths, penalty.knee).solve(tolerance)
         out = self.hidden(sums.count).scale
         released = add_gaussian(weights if gap <= tolerance else np.zeros(self.features), out, source)
-        return Solution(released[:, None], gap)
+        shown = released if penalty is None else penalty.tidied(released, out)
+        return Solution(shown[:, None], gap)
 
 
 def _check_size(name: str, value: float) -> None:

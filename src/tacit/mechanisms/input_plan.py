@@ -9,17 +9,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.checks import at_most, check, check_positive, refuse
+from tacit.arguments import check_fields
+from tacit.checks import at_most, check, check_choice, check_count, check_positive, refuse
 from tacit.linear.problem import Problem
 from tacit.linear.solvers.ball import minimise
 from tacit.mechanisms.base import Method, Plan, Released
 from tacit.mechanisms.input import InputNumbers, honest_among
+from tacit.mechanisms.input_penalty import Penalised, Penalty
+from tacit.mechanisms.input_solve import Quadratic
 from tacit.mechanisms.moments import Sums
-from tacit.mechanisms.surrogates import Surrogate
+from tacit.mechanisms.surrogates import NAMES, Surrogate
 from tacit.privacy import accounting
 from tacit.privacy.accounting import gaussian_mu
 from tacit.privacy.calibrate import smallest_scale
-from tacit.privacy.events import Claimed, Event
+from tacit.privacy.events import COUNT, Claimed, Event
 from tacit.privacy.noise import Source
 from tacit.types import Budget, Calibration, Facts, Site, Solution
 
@@ -206,6 +209,7 @@ class InputPlan(Plan):
     numbers: InputNumbers | None
     setting: Setting
     strength: float
+    penalty: Penalty | None = None
 
     def run(self, problem: Problem, source: Source) -> Solution:
         """Perturb every record, add up, train: the three parties in one process."""
@@ -220,11 +224,16 @@ class InputPlan(Plan):
             else:
                 sums = sums.plus(Sums.of(*numbers.perturb(x, y, source)))
         if numbers is not None:
-            return numbers.train(sums, source)
+            return numbers.train(sums, source, self.penalty)
         loss, size = self.setting.surrogate, records.features
-        plain = minimise(
-            loss.curvature * second + self.strength * np.eye(size), loss.slope * cross, self.setting.radius
-        )
+        matrix, target = loss.curvature * second + self.strength * np.eye(size), loss.slope * cross
+        if self.penalty is not None:
+            strengths = self.penalty.strengths(records.count, size, self.setting.intercept)
+            exact = Quadratic.of(matrix, target, self.setting.radius)
+            weights, gap = Penalised(exact, strengths, self.penalty.knee).solve()
+            check(gap < math.inf, "Without a ridge these records have no one minimiser. Pass regularization > 0.")
+            return Solution(weights[:, None], gap)
+        plain = minimise(matrix, target, self.setting.radius)
         return Solution(plain.weights[:, None], plain.gap)
 
 
@@ -255,7 +264,8 @@ class InputPerturbation:
 
     ``surrogate`` is the logistic loss's stand-in: 'paper' or 'least-squares'. ``cohort`` None is the number of records.
     ``honest`` is the fraction of contributors whose noise is counted: all of it where one process draws it, less where
-    strangers do (:class:`tacit.protocol.Protocol`).
+    strangers do (:class:`tacit.protocol.Protocol`). ``penalty`` is a convex regulariser beside the ridge
+    (:mod:`tacit.mechanisms.input_penalty`): the price is the same.
     """
 
     radius: float | None = None
@@ -263,8 +273,20 @@ class InputPerturbation:
     surrogate: str = "paper"
     cohort: int | None = None
     honest: float = 1.0
+    penalty: Penalty | None = None
     site: ClassVar[Site] = "input"
     pure: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check(self.penalty is None or isinstance(self.penalty, Penalty), "Expected penalty=Penalty(weight, knee=...).")
+        check_fields(self)
+        check_choice("surrogate", self.surrogate, NAMES)
+        check(0 < self.honest <= 1, f"Expected 0 < honest={self.honest} <= 1.")
+        if self.cohort is not None:
+            check_count("cohort", self.cohort, COUNT)
+        for name in ("radius", "record_epsilon"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """One score, and a loss that is quadratic or has a quadratic stand-in."""
@@ -276,7 +298,7 @@ class InputPerturbation:
         if self.record_epsilon is not None and calibration == "paper":
             return "The paper's noise leaves no choice of the record's epsilon. Use calibration='proven'."
         if self.honest != 1 and calibration == "paper":
-            return "The paper counts on everyone's noise. Use honest=1.0, or calibration='proven'."
+            return "The paper relies on everyone's noise. Use honest=1.0, or calibration='proven'."
         return ""
 
     def setting(self, facts: Facts) -> Setting:
@@ -288,7 +310,6 @@ class InputPerturbation:
         clip = math.sqrt(facts.radius**2 - facts.constant**2)
         cohort = facts.records if self.cohort is None else self.cohort
         loss = Surrogate.named(name, radius * facts.radius)
-        check(0 < self.honest <= 1, f"Expected 0 < honest={self.honest} <= 1.")
         return Setting(
             features=facts.features, cohort=cohort, clip=clip, intercept=facts.constant, surrogate=loss, radius=radius,
             honest=float(self.honest),
@@ -302,7 +323,9 @@ class InputPerturbation:
         strength = None if regularization is None else regularization * facts.records
         if not budget.private:
             free = setting if self.radius is not None else replace(setting, radius=1e9)
-            return InputPlan(numbers=None, setting=free, strength=strength or 0.0, events=(), theorem="input")
+            return InputPlan(
+                numbers=None, setting=free, strength=strength or 0.0, events=(), theorem="input", penalty=self.penalty
+            )
         if budget.adjacency != "replace-one":
             refuse("Input perturbation is analysed for replace-one neighbours only. Use adjacency='replace-one'.")
         check(budget.delta > 0, "Input perturbation adds Gaussian noise: it needs delta > 0.")
@@ -316,7 +339,11 @@ class InputPerturbation:
         word = (
             f"one process draws all noise and sees the records; the noise of {sure:,} of {facts.records:,} is counted"
         )
-        return replace(plan, assumptions=(*plan.assumptions, word))
+        words = (*plan.assumptions, word)
+        if self.penalty is not None:
+            numbers.check_penalty(self.penalty.strengths(facts.records, facts.features, facts.constant), facts.records)
+            words = (*words, f"penalty {self.penalty.weight:g} on weights, knee {self.penalty.knee:g}: public, convex")
+        return replace(plan, assumptions=words, penalty=self.penalty)
 
 
 METHODS = (

@@ -19,7 +19,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from tacit.checks import check, refuse
+from tacit.arguments import check_fields
+from tacit.checks import check, check_count, check_part, check_positive, refuse
 from tacit.data.rows import row_norms
 from tacit.linear.problem import Problem, Records
 from tacit.linear.records import in_memory
@@ -110,6 +111,10 @@ class LocalPerturbation:
     site: ClassVar[Site] = "input"
     pure: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_part("label_share", self.label_share)
+
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Two classes, and no published noise."""
         if facts.loss.name not in CLASSES or facts.outputs > 1:
@@ -124,7 +129,6 @@ class LocalPerturbation:
         self, budget: Budget, facts: Facts, regularization: float | None, calibration: Calibration
     ) -> LocalPlan:
         """The largest local epsilon whose shuffled price fits, then the noise of one record."""
-        check(0 < self.label_share < 1, f"Expected 0 < label_share={self.label_share} < 1.")
         decay = 1e-4 if regularization is None else regularization
         if not budget.private:
             return LocalPlan(scale=0.0, label_epsilon=math.inf, regularization=decay, correct=False, events=())
@@ -236,6 +240,11 @@ class DuchiSgd:
     site: ClassVar[Site] = "input"
     pure: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_positive("radius", self.radius)
+        check_count("batches", self.batches)
+
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """One score with a bounded slope."""
         if facts.outputs > 1 or not math.isfinite(facts.loss.lipschitz):
@@ -249,7 +258,7 @@ class DuchiSgd:
         _only_replace(budget)
         own = min(budget.epsilon, MOST) if budget.private else math.inf
         released: tuple[Event, ...] = (Response(own),) if budget.private else ()
-        batches = max(1, min(self.batches, facts.records))
+        batches = min(self.batches, facts.records)
         words = (f"{batches} steps, every contributor answers once", f"weights within {self.radius:g}")
         slope = facts.radius * facts.loss.lipschitz
         return DuchiPlan(

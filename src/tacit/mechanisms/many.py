@@ -1,7 +1,7 @@
 """Many runs of one plan at once, as matrix products: what audits, which need thousands of runs, are made of.
 
-Parameters of all runs stand side by side: with K scores a model, column ``k * trials + j`` is score k of run j. A draw
-for all runs holds number i of run j at place ``i * trials + j``. So run j is the one that ``plan.run`` makes from
+Parameters of all runs stand side by side: with K scores per model, column ``k * trials + j`` is score k of run j. A
+draw for all runs holds number i of run j at place ``i * trials + j``. So run j is the one that ``plan.run`` makes from
 column j of the draws, and the runs are independent.
 """
 

@@ -118,6 +118,10 @@ class Sums:
         """The sums of both."""
         return Sums(self.count + other.count, self.features, _carried(self.parts + other.parts))
 
+    def minus(self, other: Sums) -> Sums:
+        """The sums without those of ``other``, which are among them: what they would be had it never been added."""
+        return Sums(self.count - other.count, self.features, _carried(self.parts - other.parts))
+
     def topped(self, noise: Whole) -> Sums:
         """The sums with whole numbers added to those of p."""
         more = np.zeros_like(self.parts)

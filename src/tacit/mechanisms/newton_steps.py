@@ -32,6 +32,7 @@ from tacit.mechanisms.defaults import NORM
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
+from tacit.streams.watching import watch_steps
 from tacit.types import Array, Budget, Calibration, Facts, Loss, Site, Solution
 
 STEPS, BALANCE = 6, 1.0
@@ -91,7 +92,7 @@ class NewtonPlan(Plan):
             return Newton(TOLERANCE * problem.facts.gradient).solve(replace(problem, strength=self.strength))
         weights, d = problem.start(), self.layout.features
         mean, variance = np.zeros((d, d)), 0.0
-        for t in range(self.steps):
+        for t in watch_steps(self.steps):
             exact = self.layout.pack(problem.clipped_gradient(weights, self.clip), problem.hessian_alone(weights))
             gradient, hessian = self.layout.unpack(add_gaussian(exact, self.scale, source))
             rate = 2 / (t + 2)
@@ -130,7 +131,7 @@ class NoisyNewton:
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """One model of a smooth loss with bounded slope."""
         if facts.loss.coupled or facts.models > 1:
-            return "Noisy Newton steps are for one score a record; this model has several. Use method='gradient'."
+            return "Noisy Newton steps are for one score per record; this model has several. Use method='gradient'."
         if not (math.isfinite(facts.loss.smoothness) and math.isfinite(facts.loss.lipschitz)):
             return f"Noisy Newton steps need a smooth loss with bounded slope; {facts.loss.name} is not."
         if calibration == "paper":

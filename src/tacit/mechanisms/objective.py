@@ -18,6 +18,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from tacit.arguments import check_fields
 from tacit.checks import refuse
 from tacit.linear.problem import Problem
 from tacit.linear.solvers.certain import check_certifiable, solve_columns, solver_slack
@@ -84,6 +85,9 @@ class ObjectivePerturbation:
     noise: Literal["gaussian", "sphere"] = "gaussian"
     site: ClassVar[Site] = "objective"
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @property
     def pure(self) -> bool:
         """With sphere noise."""
@@ -98,7 +102,7 @@ class ObjectivePerturbation:
                 f"Objective perturbation needs a loss with bounded slope; {facts.loss.name} has none. Bound the target."
             )
         if calibration == "paper" and (facts.loss.coupled or facts.models > 1):
-            return "The paper's calibration is for one score a record. Use calibration='proven' for several classes."
+            return "The paper's calibration is for one score per record. Use calibration='proven' for several classes."
         return ""
 
     def calibrate(

@@ -18,7 +18,8 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from tacit.checks import refuse
+from tacit.arguments import check_fields
+from tacit.checks import check, check_count, refuse
 from tacit.linear.arithmetic import U, certain_pieces, gradient_rounding
 from tacit.linear.problem import Problem
 from tacit.linear.records import in_memory
@@ -28,8 +29,9 @@ from tacit.mechanisms import defaults
 from tacit.mechanisms.base import Method, Plan
 from tacit.mechanisms.many import SOLVED_NUMBERS, add_columns, by_run
 from tacit.privacy.calibrate import smallest_scale
-from tacit.privacy.events import Event, Gaussian, Sensitivity, Sphere
+from tacit.privacy.events import COUNT, Event, Gaussian, Sensitivity, Sphere
 from tacit.privacy.noise import Source, add_gaussian, add_sphere, grid_slack, permutation
+from tacit.streams.watching import watch_steps
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
 
 
@@ -162,7 +164,7 @@ class Passes:
             for i in range(0, facts.records, self.batch)
         ]
         weights, mean, pieces = problem.start(), self.strength / facts.records, certain_pieces(facts)
-        for t in range(self.passes * len(batches)):
+        for t in watch_steps(self.passes * len(batches)):
             size = min(1 / (facts.curvature + mean), 1 / (mean * (t + 1))) if mean else self.step
             gradient = batches[t % len(batches)].gradient(weights, pieces) / self.batch + mean * weights
             weights = weights - size * gradient
@@ -199,14 +201,25 @@ class Output:
     """Output perturbation.
 
     ``trainer``: 'minimum', 'descent' (Zhang et al. 2017), 'passes' or 'passes-strong' (Wu et al. 2017). ``noise``:
-    'gaussian', or 'sphere' for pure epsilon (Chaudhuri et al. 2011).
+    'gaussian', or 'sphere' for pure epsilon (Chaudhuri et al. 2011). ``steps`` is the length of a descent, taken as
+    given; None: as many as the noise leaves worth taking, by a rule from public facts.
     """
 
     trainer: Literal["minimum", "descent", "passes", "passes-strong"] = "minimum"
     noise: Literal["gaussian", "sphere"] = "gaussian"
     passes: int = 10
     batch: int = 64
+    steps: int | None = None
     site: ClassVar[Site] = "output"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_count("passes", self.passes, COUNT)
+        check_count("batch", self.batch, COUNT)
+        if self.steps is None:
+            return
+        check(self.trainer == "descent", f"Trainer '{self.trainer}' takes no steps=: it is the length of a 'descent'.")
+        check_count("steps", self.steps, defaults.MOST_STEPS)
 
     @property
     def pure(self) -> bool:
@@ -264,8 +277,9 @@ class Output:
             return Passes(passes=self.passes, batch=batch, step=0.0, strength=strength)
         time = defaults.output_time(budget, facts)
         if self.trainer == "descent":
-            count = max(1, math.ceil(time * facts.curvature))
-            return Steps.build(min(count, defaults.MOST_STEPS), 0.0 if given is None else given, facts)
+            rule = min(max(1, math.ceil(time * facts.curvature)), defaults.MOST_STEPS)
+            count = rule if self.steps is None else int(self.steps)
+            return Steps.build(count, 0.0 if given is None else given, facts)
         if given:
             return Passes(passes=self.passes, batch=batch, step=0.0, strength=given)
         step = min(2 / facts.curvature, time * batch / (self.passes * facts.records))

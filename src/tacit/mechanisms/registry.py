@@ -7,10 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-from tacit.checks import check, refuse
+from tacit.arguments import checked
+from tacit.checks import check, refuse, shown
 from tacit.mechanisms.base import Chosen, Mechanism, Method
 from tacit.mechanisms.defaults import prefer
 from tacit.mechanisms.whitened import Whitened
+from tacit.privacy.events import COUNT
 from tacit.types import Budget, Calibration, Facts, Precondition, Site
 
 _SITES: tuple[Site, ...] = ("objective", "gradient", "input", "output")
@@ -30,6 +32,7 @@ METHODS: dict[str, Method] = _gathered()
 """All methods, each under the name that users, tables and guarantees call it by: by where their noise enters."""
 
 
+@checked
 def choose_method(
     method: str | Mechanism,
     budget: Budget,
@@ -43,10 +46,11 @@ def choose_method(
     False keeps 'auto' from choosing it.
     This is the one place where 'auto' is decided. A calibration that the method does not have is refused.
     """
-    check(
-        precondition == "auto" or (isinstance(precondition, int) and precondition >= 0),
-        f"Expected precondition={precondition!r} to be 'auto', True, False, or the length of the columns' runs.",
-    )
+    if not isinstance(precondition, str):
+        words = (
+            f"Expected precondition={shown(precondition)} to be 'auto', True, False, or the length of columns' runs."
+        )
+        check(0 <= precondition <= COUNT, words)
     if not isinstance(method, str):
         check(
             isinstance(method, Mechanism),
@@ -54,7 +58,7 @@ def choose_method(
         )
         check(
             precondition in ("auto", False),
-            "precondition= goes with a method's name: pass Whitened(mechanism) instead.",
+            "precondition= can only be used with a method's name: pass Whitened(mechanism) instead.",
         )
         chosen = Chosen(type(method).__name__, method, budget)
     else:
@@ -66,8 +70,8 @@ def choose_method(
         name = _whitened(name) if asked else name
         check(
             name in METHODS,
-            f"Unknown method {name!r}. Known: auto, {', '.join(METHODS)}. Published algorithms without a proof are "
-            "objects of tacit.published, with the constants that their papers leave open.",
+            f"Unknown method {shown(name)}. Known: auto, {', '.join(METHODS)}. Published algorithms without a proof "
+            "are objects of tacit.published, with the constants that their papers leave open.",
         )
         offered = METHODS[name].calibrations
         if calibration not in offered:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check, check_count
+from tacit.checks import check, check_count, check_real
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity, Sphere, SubsetGaussian
 from tacit.privacy.noise import Source, choose, subset, uniform
 
@@ -78,7 +78,7 @@ class Poisson:
     theorem: str = "sampled-gradient"
 
     def __post_init__(self) -> None:
-        check(0 < self.rate <= 1, f"Expected 0 < rate={self.rate} <= 1.")
+        check(0 < check_real("rate", self.rate) <= 1, f"Expected 0 < rate={self.rate} <= 1.")
 
     def batches(self, records: int, steps: int, source: Source) -> Iterator[NDArray[np.intp]]:
         """A fresh coin for every record and step."""

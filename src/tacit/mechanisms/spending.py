@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.checks import counted
 from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, Sensitivity
 from tacit.types import Array
@@ -61,7 +62,7 @@ class Spent:
         return "\n".join(["each record's own epsilon (NOT PRIVATE: for the curator only)", *rows])
 
     def __repr__(self) -> str:
-        return f"<Spent: accounts of {self.mu.size} records, for the curator only>"
+        return f"<Spent: accounts of {counted(self.mu.size, 'record')}, for the curator only>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Spent, (np.zeros(0), np.zeros(0, dtype=np.intp), self.total))

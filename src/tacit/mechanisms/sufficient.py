@@ -23,6 +23,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from tacit.arguments import check_fields
 from tacit.linear.arithmetic import (
     added_rounding,
     hessian_slack,
@@ -166,11 +167,11 @@ class Solved(NamedTuple):
 def solve(moments: Moments, n: float, scale: float, weights: Weights, strength: float) -> Solved:
     r"""Least squares from noisy moments, aware of their noise; never with a negative eigenvalue.
 
-    The means are shrunk by their known noise and the system is centred. Eigenvalues of the centred second moments
-    that stand out of the noise (by more than its edge, s sqrt(2d)) are kept, the bulk is shrunk towards its mean, and
-    the solution in each eigendirection is the posterior mean of an errors-in-variables model, ``w_i = l tau g_i /
-    (l^2 tau + v0 + v1 tau + r l)``, averaged over the prior variance tau and the residuals' own variance r by their
-    marginal likelihood. Where l is far above the noise this is plain least squares, where it is far below it is zero.
+    The means are shrunk by their known noise and the system is centred. Eigenvalues of the centred second moments that
+    stand out from the noise (by more than its edge, s sqrt(2d)) are kept, the bulk is shrunk towards its mean, and the
+    solution in each eigendirection is the posterior mean of an errors-in-variables model, ``w_i = l tau g_i / (l^2 tau
+    + v0 + v1 tau + r l)``, averaged over the prior variance tau and the residuals' own variance r by their marginal
+    likelihood. Where l is far above the noise this is plain least squares, where it is far below it is zero.
     """
     d = len(moments.cross)
     noise = [scale / math.sqrt(w) if w else 0.0 for w in (weights.second, weights.mean, weights.cross, weights.target)]
@@ -228,6 +229,9 @@ class SufficientStatistics:
     weights: Weights | None = None
     site: ClassVar[Site] = "objective"
     pure: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """The squared loss, whose minimiser depends on the records through sums."""

@@ -1,9 +1,9 @@
 r"""Quadratic losses ``c2 z^2 / 2 - c1 y z`` of the score z: what input perturbation can learn from sums.
 
 The squared loss is one (c2 = c1 = 1, y within [-1, 1]). The logistic loss is ``-y z / 2`` plus an even function, log(2
-cosh(z/2)), so every quadratic for it has c1 = 1/2; 'paper' takes the second-order expansion at 0 (c2 = 1/4; Fukuchi et
-al. 2017), 'least-squares' the parabola nearest to the even part on the range of scores that the ball of weights
-allows.
+cosh(z/2)), so every quadratic for it has c1 = 1/2; 'paper' takes the second-order expansion at 0 (c2 = 1/4), which is
+our reading of Fukuchi et al. 2017, who name none; 'least-squares' the parabola nearest to the even part on the range of
+scores that the ball of weights allows.
 """
 
 from __future__ import annotations

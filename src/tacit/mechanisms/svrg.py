@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tacit.arguments import check_fields
+from tacit.checks import check, check_count
 from tacit.linear.arithmetic import largest_weight, rounding_slack
 from tacit.linear.person_clip import person_share, person_slack, row_clip
 from tacit.linear.problem import Problem
@@ -25,7 +27,11 @@ from tacit.mechanisms.samplers import Everyone, Poisson, Sampler
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
+from tacit.streams.watching import watch_steps
 from tacit.types import Array, Budget, Calibration, Facts, Site, Solution
+
+MOST_ROUNDS = 10**6
+"""The most rounds, and the most steps of one: their product is a number of steps that can be priced."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +72,7 @@ class SvrgPlan(Plan):
     def _descend(self, problem: Problem | ManyRuns, batches: Callable[[], Iterator[Any]], source: Source) -> Solution:
         """Of a problem with a batch of positions a step, or of many runs with a mask."""
         n, anchor = self.records, problem.start()
-        for _ in range(self.rounds):
+        for _ in watch_steps(self.rounds):
             exact = problem.clipped_gradient(anchor, self.clip, person=self.person)
             full = add_gaussian(exact, self.anchor_scale, source) / n
             weights, total = anchor, np.zeros_like(anchor)
@@ -90,6 +96,12 @@ class Svrg:
     rate: float = 0.1
     site: ClassVar[Site] = "gradient"
     pure: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_count("rounds", self.rounds, MOST_ROUNDS)
+        check_count("inner", self.inner, MOST_ROUNDS)
+        check(0 < self.rate <= 1, f"Expected 0 < rate={self.rate} <= 1.")
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
         """Nothing of the loss: clipping bounds every record's gradient."""

@@ -34,6 +34,7 @@ from tacit.mechanisms.newton_steps import TOLERANCE, Layout, sensitivity
 from tacit.privacy.calibrate import smallest_scale
 from tacit.privacy.events import Event, Gaussian, Sensitivity
 from tacit.privacy.noise import Source, add_gaussian, grid_slack
+from tacit.streams.watching import watch_steps
 from tacit.types import Array, Budget, Calibration, Facts, Loss, Site, Solution
 
 STEPS, MEANS = 10, 2
@@ -178,7 +179,7 @@ class LastStepPlan(Plan):
             weak = replace(problem, strength=least_strength(problem.facts))
             return Newton(TOLERANCE * problem.facts.gradient).solve(weak).weights, np.zeros((d, d))
         mean, inverse, settled = np.zeros((d, d)), np.zeros((d, d)), 0
-        for step in range(self.steps):
+        for step in watch_steps(self.steps):
             exact = self.layout.pack(problem.clipped_gradient(weights, self.clip), problem.hessian_alone(weights))
             gradient, hessian = self.layout.unpack(add_gaussian(exact, self.scales[0], source))
             if step == 0:
@@ -264,15 +265,15 @@ class Unshrunk:
     pure: ClassVar[bool] = False
 
     def needs(self, facts: Facts, calibration: Calibration) -> str:
-        """One score a record, with the squared or the plain logistic loss; rows that count alone."""
+        """One score per record, with the squared or the plain logistic loss; rows that count alone."""
         if facts.models > 1 or facts.loss.coupled:
             return "Intervals are for two classes or a number as target; this model has several scores."
         if facts.loss.name not in ("squared", "logistic") or getattr(facts.loss, "margin", None):
             return "Intervals are for linear and logistic regression, without a margin. Use another method."
         if facts.rows_per_person is not None:
             return (
-                "Intervals are for tables with one row a person so far, since rows of one person are not independent. "
-                "Keep one row of each, and leave out groups and rows_per_person, also of the ledger."
+                "Intervals are for tables with one row per person so far, since rows of one person are not "
+                "independent. Keep one row of each, and leave out groups and rows_per_person, also of the ledger."
             )
         if calibration == "paper":
             return "Steps without shrinkage have no published noise of their own here. Use calibration='proven'."

@@ -24,7 +24,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.checks import check, check_count
+from tacit.arguments import check_fields
+from tacit.checks import check, check_count, check_part, check_positive
 from tacit.data.canonical import thin
 from tacit.linear.arithmetic import hessian_slack
 from tacit.linear.expected import expected_hessian, sieved
@@ -205,14 +206,17 @@ class Whitened:
 
     def __post_init__(self) -> None:
         known = isinstance(self.inner, ObjectivePerturbation | GradientPerturbation) and not self.inner.pure
-        check(known, "Expected objective or gradient perturbation with Gaussian noise, to train on whitened rows.")
+        check(known, "Expected inner to be objective or gradient perturbation with Gaussian noise, for whitened rows.")
+        check_fields(self)
         sampler = self.inner.sampler if isinstance(self.inner, GradientPerturbation) else Everyone()
         check(
             isinstance(sampler, Everyone | Poisson),
             "Expected the sampler Everyone or Poisson, to train on whitened rows.",
         )
-        check(self.share is None or 0 < self.share < 1, f"Expected 0 < share={self.share} < 1.")
-        check(self.edge is None or 0 < self.edge < math.inf, f"Expected edge={self.edge} > 0 and finite.")
+        if self.share is not None:
+            check_part("share", self.share)
+        if self.edge is not None:
+            check_positive("edge", self.edge)
         check_count("runs", self.runs)
 
     @property
@@ -245,9 +249,10 @@ class Whitened:
         rest = replace(budget, spent=(*budget.spent, *released))
         even = replace(facts, intercept=False, constant=0.0) if self.runs == 1 else facts
         inner = self.inner.calibrate(rest, even, regularization, calibration)
+        included = ", the intercept's column included" if facts.intercept else ""
         words = (
             f"{share:.3g} of the budget (of mu^2) for the second moment of all rows",
-            f"rows mapped by it, and clipped to norm {facts.radius:.6g} again",
+            f"rows mapped by it, and clipped to norm {facts.radius:.6g} again{included}",
         )
         most = facts.records * square_radius  # that squared norms of rows add up to
         return WhitenedPlan(

@@ -3,7 +3,7 @@
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("tacit.nn needs PyTorch. Install it with: pip install 'tacit[torch]'.") from error
+    raise ImportError("tacit.nn needs PyTorch. In Tacit's source: pip install '.[torch]'.") from error
 
 from tacit.nn.architectures import cifar_network, mlp_network, mnist_network
 from tacit.nn.classifiers import CNNClassifier, MLPClassifier

@@ -24,7 +24,7 @@ import torch
 from torch import nn
 
 from tacit.checks import refuse
-from tacit.nn.single import Gradients, Road
+from tacit.nn.single import Gradients, Implementation
 
 SMALLEST = 16
 """Rows in a chunk: powers of two from this one, so that loops over up to 16 numbers at a time leave no rest, which
@@ -56,26 +56,26 @@ def settled() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def thrifty_chunk(road: Road, size: int, expected: float) -> int:
+def thrifty_chunk(implementation: Implementation, size: int, expected: float) -> int:
     """The chunk with the least work for batches of ``expected`` records, each of which leaves ``size`` numbers.
 
     With b records and chunks of c, on average b/c + 1/2 chunks are computed. Edges: 1 where 16 records are too large.
     """
-    sizes = [1 << k for k in range(SMALLEST.bit_length() - 1, road.largest.bit_length())]
-    fitting = [c for c in sizes if c * size <= (HELD if c == SMALLEST else min(HELD, road.held))]
-    return min(fitting, key=lambda c: (expected / c + 0.5) * (road.call + c * size), default=1)
+    sizes = [1 << k for k in range(SMALLEST.bit_length() - 1, implementation.largest.bit_length())]
+    fitting = [c for c in sizes if c * size <= (HELD if c == SMALLEST else min(HELD, implementation.held))]
+    return min(fitting, key=lambda c: (expected / c + 0.5) * (implementation.call + c * size), default=1)
 
 
-def safe_chunk(road: Road, network: nn.Module, shape: tuple[int, ...], expected: float) -> int:
+def safe_chunk(implementation: Implementation, network: nn.Module, shape: tuple[int, ...], expected: float) -> int:
     """The chunk for this network on records of this shape: the thrifty one, or a smaller one that passes the check.
 
     Guarantee: no record is an argument. Edges: 1 where no chunk passes; refused where not even repeated calls agree.
     """
     kind = next(network.parameters())
-    chunk = thrifty_chunk(road, size_of(road, network, shape), expected)
-    while chunk > 1 and not is_alone(road, network, shape, chunk):
+    chunk = thrifty_chunk(implementation, size_of(implementation, network, shape), expected)
+    while chunk > 1 and not is_alone(implementation, network, shape, chunk):
         chunk = chunk // 2 if chunk > SMALLEST else 1
-    if chunk == 1 and not is_alone(road, network, shape, 1):
+    if chunk == 1 and not is_alone(implementation, network, shape, 1):
         refuse(
             f"Expected a network whose gradient of a record is the same at every call, in {kind.dtype} on "
             f"{kind.device}. Remove layers that remember records or draw random numbers."
@@ -83,11 +83,11 @@ def safe_chunk(road: Road, network: nn.Module, shape: tuple[int, ...], expected:
     return chunk
 
 
-def size_of(road: Road, network: nn.Module, shape: tuple[int, ...]) -> int:
-    """How many numbers a record of this shape leaves on this road; a record of zeros is asked."""
+def size_of(implementation: Implementation, network: nn.Module, shape: tuple[int, ...]) -> int:
+    """How many numbers a record of this shape leaves in this implementation, found with a record of zeros."""
     kind = next(network.parameters())
     zeros = torch.zeros((1, *shape), dtype=kind.dtype, device=kind.device)
-    found = road.gradients(network, None)(zeros, torch.zeros(1, dtype=torch.int64, device=kind.device))
+    found = implementation.gradients(network, None)(zeros, torch.zeros(1, dtype=torch.int64, device=kind.device))
     return sum(tensor.numel() for tensor in found.numbers())
 
 
@@ -101,7 +101,7 @@ def _lively(network: nn.Module, stream: torch.Generator) -> dict[str, torch.Tens
     return {name: draw(p.detach()) for name, p in network.named_parameters()}
 
 
-def is_alone(road: Road, network: nn.Module, shape: tuple[int, ...], chunk: int) -> bool:
+def is_alone(implementation: Implementation, network: nn.Module, shape: tuple[int, ...], chunk: int) -> bool:
     """Whether public random rows have the same gradients at all positions of a chunk and in all companies, to the bit.
 
     The weights are random too: orders of operations depend on shapes, and not on the weights that training comes to.
@@ -109,7 +109,7 @@ def is_alone(road: Road, network: nn.Module, shape: tuple[int, ...], chunk: int)
     larger ones, and the zeros that fill a last chunk.
     """
     kind = next(network.parameters())
-    count = min(MOST, max(FEWEST, COMPARED // size_of(road, network, shape)))
+    count = min(MOST, max(FEWEST, COMPARED // size_of(implementation, network, shape)))
     stream = torch.Generator().manual_seed(20)
     with torch.no_grad():
         classes = network(torch.zeros((1, *shape), dtype=kind.dtype, device=kind.device)).shape[-1]
@@ -117,7 +117,7 @@ def is_alone(road: Road, network: nn.Module, shape: tuple[int, ...], chunk: int)
     rows[count + 1 :: 4] *= 1e3
     rows[count + 3 :: 4] = 0.0
     labels = torch.randint(classes, (2 * count,), generator=stream).to(kind.device)
-    gradients = road.gradients(network, _lively(network, stream))
+    gradients = implementation.gradients(network, _lively(network, stream))
 
     def of(index: torch.Tensor) -> Gradients:
         return gradients(rows[index], labels[index])

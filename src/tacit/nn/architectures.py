@@ -7,25 +7,33 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from tacit.checks import check
+from tacit.arguments import checked
+from tacit.checks import check, check_choice, check_count, shown
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "elu": nn.ELU}
 """Bounded activations keep gradients small, which suits clipping (Papernot et al. 2021): tanh is the default."""
+MOST_UNITS = 10**7
+"""The most units of a layer: far more than fit into memory with another layer as wide."""
+MOST_PIXELS = 10**4
+"""The most channels, and pixels per side, of an image."""
 
 
 def _activation(name: str) -> nn.Module:
-    check(name in ACTIVATIONS, f"Expected activation={name!r} to be one of {', '.join(ACTIVATIONS)}.")
+    check_choice("activation", name, ACTIVATIONS)
     return ACTIVATIONS[name]()
 
 
+@checked
 def mlp_network(features: int, classes: int, hidden: int | None = None, activation: str = "tanh") -> nn.Sequential:
     """One hidden layer, by default as wide as the input."""
-    width = features if hidden is None else hidden
+    features, classes = check_count("features", features, MOST_UNITS), check_count("classes", classes, MOST_UNITS)
+    width = features if hidden is None else check_count("hidden", hidden, MOST_UNITS)
     return nn.Sequential(
         nn.Flatten(), nn.Linear(features, width), _activation(activation), nn.Linear(width, classes)
     )  # fmt: skip
 
 
+@checked
 def mnist_network(
     classes: int = 10, activation: str = "tanh", shape: tuple[int, int, int] = (1, 28, 28)
 ) -> nn.Sequential:
@@ -34,6 +42,7 @@ def mnist_network(
     16 filters of 8x8 with stride 2, 32 of 4x4 with stride 2, each followed by 2x2 max pooling with stride 1; 32 units.
     The paper has ReLU; other image shapes than 1x28x28 are taken as they come.
     """
+    classes, shape = check_count("classes", classes, MOST_UNITS), _shape(shape)
     layers = nn.Sequential(
         nn.Conv2d(shape[0], 16, 8, stride=2, padding=3), _activation(activation), nn.MaxPool2d(2, 1),
         nn.Conv2d(16, 32, 4, stride=2), _activation(activation), nn.MaxPool2d(2, 1), nn.Flatten(),
@@ -42,6 +51,7 @@ def mnist_network(
     return layers
 
 
+@checked
 def cifar_network(
     classes: int = 10, activation: str = "tanh", shape: tuple[int, int, int] = (3, 32, 32)
 ) -> nn.Sequential:
@@ -50,6 +60,7 @@ def cifar_network(
     Two layers of 64 filters of 5x5 with 3x3 max pooling of stride 2 and local response normalisation, then 384 and 192
     units.
     """
+    classes, shape = check_count("classes", classes, MOST_UNITS), _shape(shape)
     layers = nn.Sequential(
         nn.Conv2d(shape[0], 64, 5, padding=2), _activation(activation), nn.MaxPool2d(3, 2, padding=1),
         nn.LocalResponseNorm(9, alpha=0.009, beta=0.75), nn.Conv2d(64, 64, 5, padding=2), _activation(activation),
@@ -64,11 +75,21 @@ def cifar_network(
     return layers
 
 
+def _shape(shape: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Channels, height and width of images that the layers can take."""
+    check(
+        isinstance(shape, tuple | list) and len(shape) == 3,
+        f"Expected shape to be (channels, height, width), not {shown(shape)}.",
+    )
+    channels, height, width = (check_count("every number of shape", size, MOST_PIXELS) for size in shape)
+    check(
+        min(height, width) >= 16,
+        f"Expected images of shape (channels, height, width) with at least 16 pixels on each side, got {tuple(shape)}.",
+    )
+    return channels, height, width
+
+
 def _width(layers: nn.Sequential, shape: tuple[int, int, int]) -> int:
     """Numbers that the layers make of one image."""
-    check(
-        len(shape) == 3 and shape[1] >= 16 and shape[2] >= 16,
-        f"Expected images of shape (channels, height, width) with at least 16 pixels a side, got {tuple(shape)}.",
-    )
     with torch.no_grad():
         return int(layers(torch.zeros(1, *shape)).numel())

@@ -12,23 +12,28 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from tacit.checks import check, check_count, check_positive
+from tacit.arguments import check_fields
+from tacit.checks import check, check_choice, check_count, check_positive, pair_of
 from tacit.data.canonical import plain
 from tacit.estimators.base import budget_of, source_from
 from tacit.estimators.counted import counted
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit
 from tacit.ledger import Ledger
+from tacit.linear.smoothing import check_smoothing
 from tacit.mechanisms.base import Chosen
 from tacit.nn.architectures import cifar_network, mlp_network, mnist_network
-from tacit.nn.estimator import NetworkFace
+from tacit.nn.estimator import NetworkFace, check_device
 from tacit.nn.hook import smooth
 from tacit.nn.train import NetworkDescent, NetworkLoss, NetworkPlan, NetworkProblem, Progress
+from tacit.saving import Saved
+from tacit.settings import described
 from tacit.training import prepare, train
-from tacit.types import Adjacency, Budget, Facts
+from tacit.types import RADII, Adjacency, Budget, Facts
 
 OptimizerName = Literal["sgd", "adam"]
 _BLOCK = 2**20
+MOST_EPOCHS = 10**6
 
 
 def default_batch(records: int) -> int:
@@ -42,8 +47,38 @@ def default_epochs(epsilon: float) -> int:
 
 
 @dataclass(eq=False, repr=False)
-class _NetworkClassifier(Watched, NetworkFace):
-    """What the private classifiers share: settings, public bounds, the run."""
+class _NetworkClassifier(Saved, Watched, NetworkFace):
+    """What the private classifiers share: settings, public bounds, the run.
+
+    Parameters
+    ----------
+    classes : array-like
+        The labels: required.
+    bounds : pair of floats or None
+        The public lower and upper bound of every input: required, except for bytes (uint8), which are 0 to 255. Inputs
+        outside are clipped to them, and NaN becomes the middle.
+    activation : str
+        The activation between layers, such as 'tanh' or 'relu'.
+    smoothing : float
+        Sigma of Laplacian smoothing; 0 for none.
+    optimizer : {'sgd', 'adam'}
+        What takes the steps.
+    step : float or None
+        The first step size. None: by a rule, from public facts.
+    momentum : float
+        The momentum; of Adam, its first beta.
+    clip : float
+        The largest norm of one record's gradient.
+    batch : int or None
+        The expected number of records in a Poisson batch. None: 8 sqrt(n).
+    epochs : float or None
+        Passes over the records. None: by a rule, from epsilon. Training never stops early: the number of steps is
+        public.
+    device : str
+        The torch device, as in 'cpu' or 'cuda'.
+    verbose : bool
+        Whether progress is shown, with epsilon so far.
+    """
 
     epsilon: float | Literal["rest"] = 1.0
     _: KW_ONLY
@@ -71,8 +106,9 @@ class _NetworkClassifier(Watched, NetworkFace):
         The label set must be declared (``classes``); the number of records is public. ``groups`` names the person of
         each row: then all rows of a person are protected at once, and ``rows_per_person`` must be declared.
         """
-        watch(self)
+        self._check_declared()
         self._declare(X)
+        watch(self)
         images = self._images(X, reset=True)
         labels = self._codes(y, len(images))
         own = counted(groups, None, len(labels), self.rows_per_person, 1.0)
@@ -108,6 +144,16 @@ class _NetworkClassifier(Watched, NetworkFace):
         note_fit(own.count, self._picked(images))
         return self
 
+    def _check_declared(self) -> None:
+        """Wrong settings end a fit here, before it looks at a record."""
+        check_fields(self)
+        check_device(self.device)
+        check(check_positive("clip", self.clip) <= RADII[1], f"Expected clip={self.clip:g} to be at most {RADII[1]:g}.")
+        check(0 <= self.momentum < 1, f"Expected 0 <= momentum={self.momentum} < 1.")
+        check_smoothing(self.smoothing)
+        if self.epochs is not None:
+            check_count("epochs", self.epochs, MOST_EPOCHS)
+
     def _picked(self, images: torch.Tensor) -> Iterator[NDArray[Any]]:
         """The class numbers of images, block by block."""
         with torch.no_grad():
@@ -116,42 +162,43 @@ class _NetworkClassifier(Watched, NetworkFace):
     def _mechanism(self, budget: Budget, records: int) -> NetworkDescent:
         """Batch, passes and clip, by rule where they are not set."""
         batch = default_batch(records) if self.batch is None else check_count("batch", self.batch)
-        epochs = default_epochs(budget.epsilon) if self.epochs is None else check_positive("epochs", self.epochs)
+        epochs = default_epochs(budget.epsilon) if self.epochs is None else int(self.epochs)
         rate = min(1.0, batch / records)
         return NetworkDescent(
-            rate=rate, steps=max(1, round(epochs / rate)), clip=check_positive("clip", self.clip),
-            smoothing=self.smoothing,
+            rate=rate, steps=max(1, round(epochs / rate)), clip=float(self.clip),
+            smoothing=float(self.smoothing),
         )  # fmt: skip
 
     def _optimizer(self, network: nn.Module, steps: int) -> tuple[Any, Any]:
         """SGD with momentum or Adam, steps falling linearly to zero, and smoothing right before each step."""
-        check(self.optimizer in ("sgd", "adam"), f"Expected optimizer={self.optimizer!r} to be 'sgd' or 'adam'.")
+        momentum = float(self.momentum)
         if self.optimizer == "adam":
             size = 0.005 if self.step is None else check_positive("step", self.step)
-            chosen: Any = torch.optim.Adam(network.parameters(), lr=size, betas=(self.momentum, 0.999))
+            chosen: Any = torch.optim.Adam(network.parameters(), lr=size, betas=(momentum, 0.999))
         else:
-            size = 8.0 * (1 - self.momentum) if self.step is None else check_positive("step", self.step)
-            chosen = torch.optim.SGD(network.parameters(), lr=size, momentum=self.momentum)
+            size = 8.0 * (1 - momentum) if self.step is None else check_positive("step", self.step)
+            chosen = torch.optim.SGD(network.parameters(), lr=size, momentum=momentum)
         smooth(chosen, self.smoothing)
         schedule = torch.optim.lr_scheduler.LambdaLR(chosen, lambda t: 1.0 - min(t, steps - 1) / steps)
         return chosen, schedule
 
     def _range(self) -> tuple[float, float]:
         """The declared bounds; without any X holds bytes, which are 0 to 255."""
-        low, high = (0.0, 255.0) if self.bounds is None else self.bounds
-        check(-math.inf < low < high < math.inf, f"Expected bounds={self.bounds} to be (lower, upper), lower < upper.")
-        return float(low), float(high)
+        low, high = (0.0, 255.0) if self.bounds is None else pair_of("bounds", self.bounds)
+        check(-math.inf < low < high < math.inf, f"Expected bounds={low, high} to be (lower, upper), lower < upper.")
+        return low, high
 
     def _images(self, X: Any, reset: bool = False) -> torch.Tensor:
         """Rows or images as float32 in [-1, 1], in the shape the network takes; NaN becomes 0."""
+        self._see_names(X, reset)
         values = plain(X)
         check(
-            values.ndim >= 2 and len(values) > 0, "Expected X to be rows (n, features) or images (n, [channels,] h, w)."
+            values.ndim >= 2 and values.size > 0, "Expected X to be rows (n, features) or images (n, [channels,] h, w)."
         )
         check(
             self.bounds is not None or values.dtype == np.uint8,
-            "Expected bounds=(lower, upper): public bounds of the numbers in X, not taken from X. "
-            "Only bytes (uint8) have bounds of their own, 0 to 255.",
+            "Expected bounds=(lower, upper): public bounds of the numbers in X, not taken from X. Only bytes (uint8) "
+            "need no bounds; theirs are 0 to 255.",
         )
         if reset:
             self.shape_ = self._shape(values.shape[1:])
@@ -171,20 +218,24 @@ class _NetworkClassifier(Watched, NetworkFace):
         return (math.prod(shape),)
 
 
+@described
 @dataclass(eq=False, repr=False)
 class MLPClassifier(_NetworkClassifier):
     """Differentially private perceptron with one hidden layer, as wide as the input by default.
 
-    Parameters: ``epsilon``, ``delta`` (None: n**-1.5), ``adjacency``; ``classes`` (the label set: required), ``bounds``
-    (public lower and upper bound of every input: required, except for bytes, uint8, which are 0 to 255; inputs outside
-    are clipped to them and NaN becomes the middle); ``hidden``, ``activation``;
-    ``smoothing`` (sigma of Laplacian smoothing), ``optimizer`` ('sgd' or 'adam'), ``step``, ``momentum``, ``clip``,
-    ``batch`` (expected records in a Poisson batch), ``epochs``: None is a rule from public facts; ``rows_per_person``
-    (how many rows of one person count, where ``groups`` are given); ``device``,
-    ``verbose`` (progress with epsilon so far), ``random_state`` (None: operating system entropy). Training never stops
-    early: the number of steps is public.
+    Parameters
+    ----------
+    hidden : int or None
+        The width of the hidden layer. None: that of the input.
 
-    Fitted: ``network_`` (a torch module), ``classes_``, ``guarantee_``. Saved without pickle by :func:`tacit.save`.
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+        The trained network; :func:`tacit.save` writes it without pickle.
+    classes_ : array
+        The labels, sorted.
+    guarantee_ : Guarantee
+        What the fit cost, and why.
     """
 
     _: KW_ONLY
@@ -194,12 +245,17 @@ class MLPClassifier(_NetworkClassifier):
         return mlp_network(math.prod(shape), classes, self.hidden, self.activation)
 
 
+@described
 @dataclass(eq=False, repr=False)
 class CNNClassifier(_NetworkClassifier):
     """Differentially private convolutional network for images.
 
-    ``network`` is 'mnist' or 'cifar' (:mod:`tacit.nn.architectures`), or 'auto': 'cifar' for images with several
-    channels. Images are (n, h, w) or (n, channels, h, w). Other parameters as in :class:`MLPClassifier`.
+    Images are (n, height, width) or (n, channels, height, width).
+
+    Parameters
+    ----------
+    network : {'auto', 'mnist', 'cifar'}
+        The architecture (:mod:`tacit.nn.architectures`). 'auto': 'cifar' for images with several channels.
     """
 
     _: KW_ONLY
@@ -210,8 +266,7 @@ class CNNClassifier(_NetworkClassifier):
         return (1, *shape) if len(shape) == 2 else shape
 
     def _network(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        names = ("auto", "mnist", "cifar")
-        check(self.network in names, f"Expected network={self.network!r} to be one of {', '.join(names)}.")
+        check_choice("network", self.network, ("auto", "mnist", "cifar"))
         chosen = self.network if self.network != "auto" else "cifar" if shape[0] > 1 else "mnist"
         build = cifar_network if chosen == "cifar" else mnist_network
         return build(classes, self.activation, (shape[0], shape[1], shape[2]))

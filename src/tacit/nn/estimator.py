@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from tacit.checks import check
-from tacit.data.canonical import check_labels, column
+from tacit.checks import check, either, shown
+from tacit.data.canonical import check_labels, check_names, column
+from tacit.estimators.coded_targets import label_set, places_in
 from tacit.ledger import CarriesLedger
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import Source
@@ -23,6 +24,23 @@ _NO_STREAM = (
     "Networks are trained on rows in memory, and these are files or a query. Read the table first, or use "
     "LogisticRegression or AdditiveClassifier, which read it again in every pass."
 )
+
+
+def check_device(name: str) -> None:
+    """Say which devices there are, unless PyTorch can compute on this one in double precision."""
+    try:
+        fits = torch.zeros(1, dtype=torch.float64, device=name).sum().item() == 0.0
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError):  # no such device, or not in this PyTorch
+        fits = False
+    check(
+        fits,
+        f"PyTorch cannot train on device={shown(name)}: there is no such device here, or this PyTorch was built "
+        f"without support for it. Use {either(_devices())}.",
+    )
+
+
+def _devices() -> list[str]:
+    return ["device='cpu'", *(f"device='cuda:{place}'" for place in range(torch.cuda.device_count()))]
 
 
 class NetworkFace(CarriesLedger, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,17 +64,22 @@ class NetworkFace(CarriesLedger, ClassifierMixin, BaseEstimator):  # type: ignor
         check_in_memory(X, _NO_STREAM)
         self.__dict__.pop("network_", None)
         check(self.classes is not None, "Expected classes: the set of labels is public and declared, not read from y.")
-        self.classes_ = np.unique(np.asarray(self.classes))
-        check(len(self.classes_) >= 2, "Expected at least two classes.")
+        self.classes_ = label_set(self.classes)
+
+    def _see_names(self, X: Any, reset: bool) -> None:
+        """Note the names of a table's columns, or compare them with those noted; arrays and images have none."""
+        if reset:
+            self.__dict__.pop("feature_names_in_", None)
+        if hasattr(X, "__dataframe__"):
+            check_names(X)
+            validate_data(self, X, y="no_validation", reset=reset, skip_check_array=True)
 
     def _codes(self, y: Any, records: int) -> torch.Tensor:
         """The place of every label in the declared set."""
         labels = np.asarray(column(y))
         check_labels(labels)
-        check(len(labels) == records, "Expected as many labels as rows.")
-        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        check(np.array_equal(self.classes_[codes], labels), "A label in y is not among classes. Add it, or drop it.")
-        return torch.from_numpy(codes.astype(np.int64))
+        check(labels.shape == (records,), "Expected y to contain one label for each row.")
+        return torch.from_numpy(places_in(self.classes_, labels).astype(np.int64))
 
     def _build(self, source: Source) -> nn.Module:
         """The network with random first weights, which depend on no record; PyTorch's own stream is left alone."""
@@ -65,7 +88,7 @@ class NetworkFace(CarriesLedger, ClassifierMixin, BaseEstimator):  # type: ignor
             return self._network(self.shape_, len(self.classes_))
 
     def decision_function(self, X: Any) -> Array:
-        """Scores, one column a class."""
+        """Scores, one column per class."""
         check_is_fitted(self, "network_")
         images = self._images(X)
         with torch.no_grad():
@@ -77,7 +100,8 @@ class NetworkFace(CarriesLedger, ClassifierMixin, BaseEstimator):  # type: ignor
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score."""
-        return np.asarray(self.classes_[self.decision_function(X).argmax(axis=1)])
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def mean_loss(self, X: Any, y: Any, regularization: float | None = None) -> float:
         """Mean cross-entropy on these records, plus ``regularization/2 ||w||^2`` over all weights.

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import torch
 from torch.optim import Optimizer
 
+from tacit.arguments import checked
 from tacit.checks import check
 from tacit.linear.smoothing import check_smoothing, coefficients
 
@@ -23,12 +24,13 @@ def _factors(size: int, sigma: float, dtype: torch.dtype, device: torch.device) 
     return torch.from_numpy(coefficients(size, sigma).copy()).to(device=device, dtype=dtype)
 
 
+@checked
 def smooth_tensor(values: torch.Tensor, sigma: float) -> torch.Tensor:
     """``(I - sigma L)^-1`` applied to a tensor's numbers in row-major order (:func:`tacit.linear.smoothing.smooth`).
 
     Edges: sigma = 0 gives the tensor back; half precision is transformed in single precision and rounded once.
     """
-    if check_smoothing(sigma) == 0 or values.numel() <= 1:
+    if check_smoothing(sigma, "sigma") == 0 or values.numel() <= 1:
         return values
     wide = torch.float64 if values.dtype == torch.float64 else torch.float32
     size = values.numel()
@@ -37,6 +39,7 @@ def smooth_tensor(values: torch.Tensor, sigma: float) -> torch.Tensor:
     return smoothed.to(values.dtype).reshape(values.shape)
 
 
+@checked
 def smooth(optimizer: AnyOptimizer, sigma: float = 1.0) -> AnyOptimizer:
     """Smooth every gradient right before each step of the optimiser; give the same optimiser back.
 
@@ -52,8 +55,11 @@ def smooth(optimizer: AnyOptimizer, sigma: float = 1.0) -> AnyOptimizer:
     optimiser (its gradients would come too late), raise.
     Reference: Wang et al. 2020, Algorithm 1; in place of the noisy gradient in Adam: section 4.2.
     """
-    check(isinstance(optimizer, Optimizer), "Expected a torch.optim.Optimizer, or Opacus' DPOptimizer around one.")
-    sigma = check_smoothing(sigma)
+    check(
+        isinstance(optimizer, Optimizer),
+        "Expected optimizer to be a torch.optim.Optimizer, or Opacus' DPOptimizer around one.",
+    )
+    sigma = check_smoothing(sigma, "sigma")
     inner: Any = optimizer
     while hasattr(inner, "original_optimizer"):
         inner = inner.original_optimizer

@@ -1,4 +1,4 @@
-r"""The road for chains of known layers: one pass forward and one back for a whole chunk, gradients as factors.
+r"""The implementation for chains of known layers: one pass forward and back for a whole chunk, gradients as factors.
 
 The pass back stops at the layers' outputs: with the input of a linear layer they are the factors of its gradient
 (:mod:`tacit.nn.single`). A convolution is the product :math:`W U` of its weights and the matrix :math:`U` of the
@@ -20,7 +20,7 @@ import torch
 from torch import nn
 from torch.nn.functional import pad
 
-from tacit.nn.single import Gradients, Part, Road, Weights, weights_of
+from tacit.nn.single import Gradients, Implementation, Part, Weights, weights_of
 from tacit.nn.vmapped import VMAPPED, aligned, aligned_product
 
 PLAIN = (nn.Identity, nn.Tanh, nn.ReLU, nn.ELU, nn.Sigmoid, nn.MaxPool2d, nn.AvgPool2d, nn.LocalResponseNorm)
@@ -55,7 +55,7 @@ def is_layered(network: nn.Module) -> bool:
     return all(map(_is_known, layers)) and bool(own) and own == [id(p) for p in network.parameters()]
 
 
-def road_of(network: nn.Module) -> Road:
+def implementation_of(network: nn.Module) -> Implementation:
     """The fastest way to this network's gradients; it depends on the layers only."""
     return LAYERED if is_layered(network) else VMAPPED
 
@@ -157,4 +157,4 @@ def _gradients(network: nn.Module, at: Weights | None = None) -> Callable[[torch
     return gradients
 
 
-LAYERED = Road(_gradients, largest=256, held=1 << 20, call=30_000)
+LAYERED = Implementation(_gradients, largest=256, held=1 << 20, call=30_000)

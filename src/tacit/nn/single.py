@@ -25,7 +25,7 @@ whose squares are 0, could matter beside it. As it is, the norms of all parts ar
 
 @dataclass(frozen=True)
 class Part:
-    """One parameter's gradients, one row a record: the rows of ``left``, or their outer products with ``right``'s.
+    """One parameter's gradients, one row per record: the rows of ``left``, or their outer products with ``right``'s.
 
     ``last`` is the shape of a row that has the second axis of the parameter, the channels, in the last place.
     """
@@ -69,7 +69,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Gradients:
-    """One row a record: the parts of its gradient, in the order of the parameters, and the norm of the whole."""
+    """One row per record: the parts of its gradient, in the order of the parameters, and the norm of the whole."""
 
     parts: list[Part]
     norms: torch.Tensor
@@ -103,8 +103,8 @@ def _bits(values: torch.Tensor) -> torch.Tensor:
 
 
 @dataclass(frozen=True)
-class Road:
-    """A way to the gradients of single records, and what it costs.
+class Implementation:
+    """How the gradients of single records are computed, and what that costs.
 
     ``gradients(network, weights)`` is the function of a chunk's records and labels, at these weights (None: the
     network's own). As measured on one thread, chunks of more than ``largest`` rows, or with more than ``held`` numbers

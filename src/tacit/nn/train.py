@@ -22,7 +22,7 @@ from tacit.data.shares import Shares
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.samplers import Poisson
 from tacit.nn.alone import SMALLEST, chunks, safe_chunk, settled
-from tacit.nn.layered import road_of
+from tacit.nn.layered import implementation_of
 from tacit.nn.people_sum import people_rounding, people_sum
 from tacit.nn.vmapped import VMAPPED
 from tacit.privacy import accounting
@@ -115,8 +115,8 @@ class NetworkPlan(Plan):
         parameters = list(network.parameters())
         if chunk is None:
             with settled():
-                road = road_of(network) if problem.shares.starts is None else VMAPPED
-                chunk = safe_chunk(road, network, tuple(images.shape[1:]), self.divisor * problem.shares.most)
+                implementation = implementation_of(network) if problem.shares.starts is None else VMAPPED
+                chunk = safe_chunk(implementation, network, tuple(images.shape[1:]), self.divisor * problem.shares.most)
         for t, positions in enumerate(self.sampler.batches(problem.count, self.steps, source)):
             rows, shares = problem.shares.take(positions, len(labels))
             index = torch.from_numpy(rows).to(images.device)
@@ -210,7 +210,7 @@ def clipped_sum(
     ``chunk`` from :func:`tacit.nn.alone.safe_chunk` one record more or less leaves the others' parts as they are; both
     up to :func:`rounding`. Edges: no records give zeros; a record whose gradient is not finite counts as zero.
     """
-    gradients = road_of(network).gradients(network, None)
+    gradients = implementation_of(network).gradients(network, None)
     total = torch.zeros(sum(p.numel() for p in network.parameters()), dtype=torch.float64, device=images.device)
     for rows, codes, count in chunks(images, labels, chunk):
         found = gradients(rows, codes).take(slice(count))

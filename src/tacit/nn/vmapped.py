@@ -1,4 +1,4 @@
-"""The road for every network: ``torch.func`` computes all records' gradients, written out.
+"""The implementation for every network: ``torch.func`` computes all records' gradients, written out.
 
 A network sees one record at a time, so that no layer can mix them; ``vmap`` makes one call of many.
 """
@@ -14,7 +14,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn.functional import pad
 from torch.overrides import TorchFunctionMode
 
-from tacit.nn.single import Gradients, Part, Road, Weights, weights_of
+from tacit.nn.single import Gradients, Implementation, Part, Weights, weights_of
 
 WORDS = 8
 """Numbers in a line of memory: every row of a matrix product starts at one."""
@@ -68,4 +68,4 @@ def _gradients(network: nn.Module, at: Weights | None = None) -> Callable[[torch
     return gradients
 
 
-VMAPPED = Road(_gradients, largest=128, held=1 << 26, call=300_000)
+VMAPPED = Implementation(_gradients, largest=128, held=1 << 26, call=300_000)

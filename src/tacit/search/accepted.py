@@ -21,8 +21,8 @@ SETTINGS = {"epsilon", "delta", "adjacency", "random_state", "ledger"}
 OWN = SchemaEncoder, Scattering
 """Tacit's steps that learn nothing, and whose rows are each their own record's to the last bit."""
 _FORMS = (
-    "Expected a private model of Tacit itself, or a scikit-learn Pipeline whose last step is one; {name} may release "
-    "more than such a model states."
+    "Expected estimator to be a private model of Tacit itself, or a scikit-learn Pipeline whose last step is one; "
+    "{name} may release more than such a model states."
 )
 
 
@@ -56,8 +56,8 @@ def check_alone(estimator: Any) -> None:
     steps = [step for _, step in estimator.steps[:-1]] if model is not estimator else []
     check(
         isinstance(model, PrivateLinear) and all(type(step) in OWN for step in steps),
-        "A search with groups takes linear and additive models, alone or behind a SchemaEncoder: of others it is not "
-        "known that what they say of a row is the same whatever other rows there are.",
+        "A search with groups takes linear and additive models, alone or behind a SchemaEncoder: for others it is not "
+        "known whether their prediction for a row depends on the other rows.",
     )
 
 

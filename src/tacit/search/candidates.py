@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
-from tacit.checks import check
+from tacit.checks import check, shown
 from tacit.privacy.events import CANDIDATES
 from tacit.search.accepted import check_accepted, name_of
 
@@ -26,13 +26,16 @@ def settings_of(estimator: Any, grid: Mapping[str, Any] | Sequence[Mapping[str, 
     maps = [grid] if isinstance(grid, Mapping) else grid
     known = isinstance(maps, Sequence) and all(isinstance(one, Mapping) for one in maps)
     check(known and maps, "Expected a grid: a dict of settings and their values, or a list of such dicts.")
+    for name, values in ((name, values) for one in maps for name, values in one.items()):
+        some = hasattr(values, "rvs") or (isinstance(values, Iterable) and not isinstance(values, str | bytes))
+        check(some, f"Expected the grid to list the values of {shown(name)}, not {shown(values)}.")
     drawn = any(hasattr(values, "rvs") for one in maps for values in one.values())
     listed = ParameterSampler(grid, DRAWS, random_state=SEED) if drawn else ParameterGrid(grid)
     own = estimator.get_params(deep=True)
-    unknown = sorted({name for one in maps for name in one} - set(own))
-    check(not unknown, f"Expected settings that the estimator has; it has no {', '.join(unknown)}.")
+    unknown = sorted({name for one in maps for name in one} - set(own), key=str)
+    check(not unknown, f"Expected settings that the estimator has; it has no {', '.join(map(str, unknown))}.")
     others = [settings for settings in listed if any(not _same(own[name], value) for name, value in settings.items())]
-    check(others, "Expected a grid with some settings beside those that the estimator has.")
+    check(others, "Expected a grid with some settings other than those that the estimator has.")
     check(
         len(others) < CANDIDATES,
         f"Expected at most {CANDIDATES - 1} settings in the grid, which has {len(others)}. Leave some out.",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from tacit.checks import check
+from tacit.checks import check, check_choice
 from tacit.data.people import People
 from tacit.search.accepted import name_of, private_step
 from tacit.types import Array
@@ -58,7 +58,8 @@ def score_of(score: str, estimator: Any) -> Callable[[Any, Any, Any], Array]:
     """The score of that name; 'auto' is accuracy for classes, and the squared error for numbers."""
     classes = is_classifier(estimator)
     name = ("accuracy" if classes else "squared-error") if score == "auto" else score
-    check(name in SCORES, f"Expected scoring={score!r} to be 'auto', {', '.join(map(repr, SCORES))}.")
+    if score != "auto":
+        check_choice("scoring", score, ("auto", *SCORES))
     check(classes == (name in ("accuracy", "brier")), f"The score {name!r} is not one of this kind of model.")
     if name == "brier":
         likely = hasattr(private_step(estimator), "predict_proba")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.arguments import check_fields
 from tacit.checks import check, refuse
 from tacit.data.canonical import column
 from tacit.estimators.base import budget_of, source_from
@@ -20,11 +21,13 @@ from tacit.estimators.counted import Counted, counted
 from tacit.estimators.notes import note_fit
 from tacit.ledger import CarriesLedger, Ledger
 from tacit.privacy.guarantee import Guarantee
+from tacit.saving import Saved
 from tacit.search.accepted import check_accepted, check_alone, private_step
 from tacit.search.candidates import Settings, settings_of, unfitted, with_settings
 from tacit.search.scoring import score_of
 from tacit.search.sharing import Unit, calibrate_search, spending
 from tacit.search.trials import Best, Trials
+from tacit.settings import described
 from tacit.streams.scanned import check_in_memory
 from tacit.training import ONE_RELEASE, UNSCALED, Prepared, state, train
 from tacit.types import Array, Budget
@@ -53,26 +56,45 @@ def _assumed(promised: tuple[Guarantee, ...]) -> tuple[str, ...]:
     return tuple(word if word in common else f"in some trials {word}" for word in own)
 
 
+@described
 @dataclass(eq=False, repr=False)
-class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """The best of some settings by a private score: fits, scores and choice cost (epsilon, delta) together.
+class PrivateSearch(CarriesLedger, Saved, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Choose the best of several settings by a private score: fits, scores and choice cost (epsilon, delta) together.
 
-    Parameters: ``estimator``, a private model of Tacit or a pipeline that ends with one and learns nothing before it;
-    ``grid``, a dict of settings and the values to try, or distributions, or a list of such dicts (the estimator's own
-    settings are a candidate too); ``epsilon``, ``delta`` (None: n**-1.5) for the whole; ``scoring`` ('accuracy' or
-    'brier' for classes, 'squared-error' or 'absolute-error' for numbers; 'auto': the first of its kind); ``trials``,
-    how many on average, and ``share``, the part of a trial's budget (of mu^2) for its score (None: rules from public
-    facts; where there are too few records for a search to pay, the estimator's own settings are used and nothing is
-    tried); ``ledger``; ``random_state`` (None: operating system entropy). Budget and random state of the estimator
-    itself are not used; its ledger is, where the search has none.
+    The estimator's own budget and random state are not used; its ledger is used if the search has none.
 
-    Fitted: ``best_estimator_``, ``best_params_``, ``best_score_`` (its noisy score, a part of n; of the best it is
-    more often too high than too low; NaN where nothing was tried), ``guarantee_``.
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        A private model of Tacit, or a pipeline that ends with one and learns nothing before it.
+    grid : dict or list of dicts
+        Settings and the values to try, or distributions. The estimator's own settings are a candidate too.
+    epsilon : float or 'rest'
+        The privacy budget of the whole: fits, scores and choice. 'rest' is all that the ledger has left.
+    scoring : {'auto', 'accuracy', 'brier', 'squared-error', 'absolute-error'}
+        The first two names are for classes, the others for numbers. 'auto': 'accuracy' or 'squared-error'.
+    trials : float or None
+        How many trials there are on average. None: by a rule, from public facts. Where there are too few records for a
+        search to pay off, the estimator's own settings are used and nothing is tried.
+    share : float or None
+        The part of a trial's budget (of mu^2) that pays for its score. None: by a rule, from public facts.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The model that was chosen; it carries the guarantee of the whole search.
+    best_params_ : dict
+        Its settings.
+    best_score_ : float
+        Its noisy score, divided by n. Being the best of several, it is more often too high than too low; NaN where
+        nothing was tried.
+    guarantee_ : Guarantee
+        What the search cost, and why.
     """
 
     estimator: Any
     grid: Mapping[str, Any] | Sequence[Mapping[str, Any]]
-    epsilon: float = 1.0
+    epsilon: float | Literal["rest"] = 1.0
     _: KW_ONLY
     delta: float | None = None
     scoring: str = "auto"
@@ -82,20 +104,21 @@ class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: 
     ledger: Ledger | str | None = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Try, score, choose: one release. Nothing is told about the others, not even how many there were.
+        """Try, score, choose: one release. Nothing is revealed about the other trials, not even how many.
 
         ``groups`` names the person of each row: then all rows of a person are protected at once, and the estimator's
         ``rows_per_person`` must be declared.
         """
         for name in ("best_estimator_", "best_params_", "best_score_"):
             self.__dict__.pop(name, None)
+        check_fields(self)
         check_in_memory(X, _NO_STREAM)
         check_accepted(self.estimator)
         model = private_step(self.estimator)
         if model.adjacency != "replace-one":
             refuse(_ONE_UNIT)
         targets = np.asarray(column(y))
-        check(targets.ndim == 1 and len(targets) > 0, "Expected one target a record.")
+        check(targets.ndim == 1 and len(targets) > 0, "Expected one target per record.")
         own = counted(groups, None, len(targets), vars(model).get("rows_per_person"), 1.0)
         ledger = self._ledger()
         budget = budget_of(self.epsilon, self.delta, model.adjacency, own.count, ledger)
@@ -128,7 +151,7 @@ class PrivateSearch(CarriesLedger, MetaEstimatorMixin, BaseEstimator):  # type: 
                 check_alone(fresh)
             named = private_step(fresh).ledger
             if not (named is None or named == self._ledger()):
-                refuse("A candidate names a ledger of its own. Give the search ledger=, which is charged for all.")
+                refuse("A candidate names its own ledger. Give the search ledger=, which is charged for all.")
         return candidates
 
     def _ledger(self) -> Ledger | str | None:

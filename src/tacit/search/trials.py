@@ -84,7 +84,7 @@ class Trials:
         def compare(guarantee: Guarantee) -> None:
             told.append(guarantee.events)
             if told != [priced]:
-                refuse("A candidate is about to release something else than what this search was priced with.")
+                refuse("A candidate is about to release something other than what this search was priced with.")
 
         seed = int(source.words(1)[0]) >> 1 if source.seeded else None
         model = made(self.estimator, self.candidates[place], epsilon=epsilon, delta=delta, random_state=seed)

@@ -1,4 +1,4 @@
-"""Looking at a table, for a price: numbers with intervals, and what nobody knows beforehand."""
+"""Private statistics of a table: numbers with intervals, and bounds and categories that are not known beforehand."""
 
 from tacit.statistics.aggregates import count, histogram, mean, sum
 from tacit.statistics.asked_rows import Bounds

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.checks import check_count
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
+from tacit.settings import described
 from tacit.statistics.asked_rows import Bounds, group_codes, group_values, parted_rows
 from tacit.statistics.exact_sums import Asked, Part, Sums
 from tacit.statistics.looked import Read, look
@@ -23,10 +25,13 @@ from tacit.types import Adjacency, Array
 Rows = Mapping[str, Any]
 SQUARES = 0.5
 """The weight of sums of squares, which only intervals need, beside that of sums."""
+MOST_BINS = 10**6
 FLOOR = 0.2
 """Of its own noise, what a sum of squares is at least taken for: chosen for intervals that hold where n is small."""
 
 
+@described
+@checked
 def count(
     by: Any,
     categories: Sequence[Value] | None = None,
@@ -64,6 +69,8 @@ def count(
     )  # fmt: skip
 
 
+@described
+@checked
 def sum(
     data: Any,
     bounds: Any = None,
@@ -103,6 +110,8 @@ def sum(
     )
 
 
+@described
+@checked
 def mean(
     data: Any,
     bounds: Any = None,
@@ -154,6 +163,8 @@ def mean(
     )  # fmt: skip
 
 
+@described
+@checked
 def histogram(
     data: Any,
     bounds: Any = None,
@@ -173,9 +184,14 @@ def histogram(
     """Counts of numbers in even cells between public bounds; labels are (lower, upper), after the group if any.
 
     Numbers beyond the bounds are in the first and the last cell. With ``groups`` each person counts once in all.
+
+    Parameters
+    ----------
+    bins : int
+        The number of cells.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
-    z, limits, cells = quantile_of(level), Bounds.of(bounds), check_count("bins", bins)
+    z, limits, cells = quantile_of(level), Bounds.of(bounds), check_count("bins", bins, MOST_BINS)
     rows, parted = parted_rows(data, by, categories, groups, rows_per_person)
     unit = rows.unit
     edges = limits.edges(cells).tolist()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arguments import check_fields
 from tacit.checks import check
 from tacit.data.cells import Value, codes_of, exact, key_of, numbers
 from tacit.data.texts import Texts
@@ -20,7 +21,7 @@ from tacit.statistics.unit import Codes
 from tacit.types import Array
 
 _NO_BOUNDS = (
-    "Give bounds=(lower, upper): public facts, never taken from the records. Where nobody knows them, "
+    "Give bounds=(lower, upper): public facts, never taken from the records. If they are not known, "
     "tacit.statistics.private_bounds finds some for a part of the budget."
 )
 
@@ -36,6 +37,9 @@ class Bounds:
     upper: float
     guarantee: Guarantee | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def __iter__(self) -> Iterator[float]:
         return iter((self.lower, self.upper))
 
@@ -48,8 +52,8 @@ class Bounds:
     def of(cls, bounds: Any, what: str = "data") -> Bounds:
         """From a pair, from bounds that were paid for, or from a column of a schema."""
         pair = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds | Number) else bounds
-        check(isinstance(pair, list | tuple | np.ndarray) and len(pair) == 2, _NO_BOUNDS)
-        check_bounds(what, pair[0], pair[1])
+        check(isinstance(pair, list | tuple | np.ndarray) and np.ndim(pair) == 1 and len(pair) == 2, _NO_BOUNDS)
+        check_bounds(what, pair[0], pair[1])  # named as the caller knows them
         return cls(float(pair[0]), float(pair[1]))
 
     @property
@@ -67,15 +71,15 @@ class Bounds:
         return np.clip((np.clip(values, self.lower, self.upper) - self.middle) / self.half, -1.0, 1.0)
 
     def cells(self, values: Array, count: int) -> Codes:
-        """Which of so many even cells each number is in; -1 for NaN."""
+        """Which of this many even cells each number is in; -1 for NaN."""
         edges = self.edges(count)
         places = np.searchsorted(edges[1:-1], np.clip(values, self.lower, self.upper), side="left")
         return np.where(np.isnan(values), -1, places).astype(np.intp)
 
     def edges(self, count: int) -> Array:
-        """The ends of so many even cells."""
+        """The ends of this many even cells."""
         edges = np.linspace(self.lower, self.upper, count + 1)
-        check(bool((np.diff(edges) > 0).all()), "Expected bounds that so many cells can part; ask for fewer.")
+        check(bool((np.diff(edges) > 0).all()), "The bounds are too narrow for this many cells; ask for fewer.")
         return edges
 
 
@@ -86,7 +90,7 @@ def column_numbers(data: Any, what: str = "data") -> Array:
     """
     cells = data if isinstance(data, Texts) else exact(data)
     check(cells.ndim == 1, f"Expected {what} to be one column of numbers.")
-    check(cells.dtype.kind in "biufOUST", f"Expected {what} to hold numbers.")
+    check(cells.dtype.kind in "biufOUST", f"Expected {what} to contain numbers.")
     values = numbers(cells)
     check(
         not np.isnan(values).any(),
@@ -99,13 +103,13 @@ def column_numbers(data: Any, what: str = "data") -> Array:
 def group_values(by: Any, categories: Sequence[Value] | None) -> tuple[Value, ...]:
     """The declared groups; none where rows are not parted."""
     if by is None:
-        check(categories is None, "categories= goes with by=, the labels of the rows.")
+        check(categories is None, "categories= can only be used with by=, the labels of the rows.")
         return ()
     listed = isinstance(categories, Sequence) and not isinstance(categories, str | bytes) and len(categories) > 0
     check(
-        listed or isinstance(categories, np.ndarray),
-        "Declare categories=[...]: the groups in by= are public facts, never taken from the records. Where nobody "
-        "knows them, tacit.statistics.private_categories finds the frequent ones for a part of the budget.",
+        listed or (isinstance(categories, np.ndarray) and categories.ndim == 1),
+        "Declare categories=[...]: the groups in by= are public facts, never taken from the records. If they are not "
+        "known, tacit.statistics.private_categories finds the frequent ones for a part of the budget.",
     )
     values: tuple[Value, ...] = tuple(np.asarray(categories, dtype=object).tolist())
     alike = "Expected categories that differ; numbers count by their value, so that 1, '1', 1.0 and True are one."

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from tacit.arguments import checked
 from tacit.ledger import Ledger
+from tacit.settings import described
 from tacit.statistics.asked_rows import Bounds, column_numbers
 from tacit.statistics.exact_sums import Asked, Part, Sums
 from tacit.statistics.looked import look
@@ -131,6 +133,8 @@ def _filled(counts: Array, starts: Array, inside: Any, deviation: float, otherwi
     return float(starts[places[int(np.argmax(filled))]]) if filled.any() else otherwise
 
 
+@described
+@checked
 def private_bounds(
     data: Any,
     *,
@@ -142,11 +146,11 @@ def private_bounds(
     ledger: Ledger | str | None = None,
     random_state: Any = None,
 ) -> Bounds:
-    """Bounds of a column that nobody knows bounds of, with the guarantee that they were found under.
+    """Bounds of a column whose bounds are not known, with the guarantee that they were found under.
 
     About 1% of the records and a few dozen of them divided by epsilon may lie outside; they are clipped, as always.
     Where there are no records, bounds reach with probability 1e-4 at most.
-    Edges: numbers of 1e12 and more are taken for 1e12; those below 1e-12 for 0. Where no magnitude stands out of the
+    Edges: numbers of 1e12 and more are taken for 1e12; those below 1e-12 for 0. Where no magnitude stands out from the
     noise there are no bounds, and a sentence says so; the budget is spent, for that too is an answer.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
@@ -156,5 +160,5 @@ def private_bounds(
     (coarse, fine), deviations = released.numbers, released.deviations
     bounds = bounds_from(coarse, fine, deviations)
     if bounds is None:
-        raise ValueError(f"No magnitude of the numbers stands out of the noise, and that was paid for. {ELSE}")
+        raise ValueError(f"No magnitude of the numbers stands out from the noise. The budget was spent. {ELSE}")
     return replace(bounds, guarantee=found.guarantee)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arguments import checked
 from tacit.checks import check
-from tacit.data.cells import exact, key_of
+from tacit.data.cells import Cells, exact, key_of, key_within
 from tacit.data.texts import Texts
 from tacit.ledger import Ledger
+from tacit.settings import described
 from tacit.statistics.exact_sums import Asked, Occurring, Sums
 from tacit.statistics.looked import look
 from tacit.statistics.release import Request, answer
@@ -20,14 +22,15 @@ from tacit.statistics.unit import Unit
 from tacit.types import Adjacency
 
 
-def keys_of(cells: NDArray[Any], missing: frozenset[str] = frozenset()) -> list[str]:
+def keys_of(cells: Cells, missing: frozenset[str] = frozenset()) -> list[str]:
     """What each cell says, as schemas compare it; empty where it is missing."""
     known: dict[Any, str] = {}
     keys = []
+    key = partial(key_within, cells) if isinstance(cells, Texts) else key_of
     for cell in cells.tolist():
         if isinstance(cell, str):
             if cell not in known:
-                known[cell] = key_of(cell)
+                known[cell] = key(cell)
             keys.append(known[cell])
         else:
             keys.append(key_of(cell))
@@ -44,6 +47,8 @@ def _occurring(rows: Mapping[str, Any], unit: Unit) -> Sums:
     return Sums((), (), (Occurring.of(keys_of(rows["data"]), unit),))
 
 
+@described
+@checked
 def private_categories(
     data: Any,
     *,

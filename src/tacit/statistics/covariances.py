@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.checks import check
 from tacit.data.canonical import dense
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
+from tacit.settings import described
 from tacit.statistics.asked_rows import Bounds, column_numbers, group_codes, group_values
 from tacit.statistics.exact_sums import Asked, Part, Sums
 from tacit.statistics.looked import Read, look
@@ -22,6 +24,8 @@ from tacit.streams.scanned import Selected
 from tacit.types import Adjacency
 
 
+@described
+@checked
 def covariance(
     data: Any,
     bounds: Any = None,
@@ -37,7 +41,7 @@ def covariance(
     random_state: Any = None,
     level: float = 0.95,
 ) -> Statistic:
-    """The covariance matrix of columns between public bounds, one pair a column; with ``by`` one matrix a group.
+    """The covariance matrix of columns between public bounds, one pair per column; with ``by`` one matrix per group.
 
     Sums, products and, where it is not public, the number of rows are released together. Intervals cover the noise, to
     first order; where the number of rows of a group is itself lost in noise they are everything that is possible. With
@@ -45,7 +49,7 @@ def covariance(
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     z, columns = quantile_of(level), _columns(data)
-    listed = isinstance(bounds, list | tuple | np.ndarray) and len(bounds) == len(columns)
+    listed = isinstance(bounds, list | tuple | np.ndarray) and np.shape(bounds)[:1] == (len(columns),)
     check(listed, "Give bounds=[(lower, upper), ...]: one public pair for each column of data.")
     limits = [Bounds.of(pair, f"column {place} of data") for place, pair in enumerate(bounds)]
     labels, given = group_values(by, categories), {str(place): one for place, one in enumerate(columns)}
@@ -90,7 +94,7 @@ def _columns(data: Any) -> list[tuple[Any, Read]]:
     if isinstance(data, Selected):
         return [(Selected(data.scan, (name,)), column_numbers) for name in data.names]
     matrix = dense(data)
-    check(matrix.ndim == 2 and matrix.shape[1] >= 1, "Expected data with one row a record and one column a number.")
+    check(matrix.ndim == 2 and matrix.shape[1] >= 1, "Expected data with one row per record and one column per number.")
     return [(matrix[:, place], column_numbers) for place in range(matrix.shape[1])]
 
 

@@ -8,11 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from tacit.checks import check
+from tacit.arguments import checked
+from tacit.checks import check, items_in
 from tacit.data.cells import key_of, numbers
+from tacit.data.curator import FEW
+from tacit.estimators.legibility import note_scan
 from tacit.ledger import Ledger
+from tacit.ledger.listening import labelled
 from tacit.schema import Category, Number, Schema
 from tacit.schema.columns import Column
+from tacit.schema.legible import Legible, note_textual
+from tacit.settings import described
 from tacit.statistics.asked_rows import Bounds
 from tacit.statistics.categories import keys_of
 from tacit.statistics.description import (
@@ -27,10 +33,12 @@ from tacit.statistics.description import (
 )
 from tacit.statistics.exact_sums import Asked, Part, Released, Sums
 from tacit.statistics.finding import KINDS_SHARE, PUBLIC, Columns
+from tacit.statistics.looked import InMemory, selected
 from tacit.statistics.ranks import Ranks
 from tacit.statistics.release import Request, answer
 from tacit.statistics.statistic import quantile_of
 from tacit.statistics.unit import Unit
+from tacit.streams.scanned import Selected
 from tacit.types import Adjacency, Array
 
 FACTS_SHARE = 0.3
@@ -43,6 +51,8 @@ NUMBER = (PRESENT, BEYOND, SUM, SQUARES, RANKS)
 ALL = Part(1, 0.5)
 
 
+@described
+@checked
 def describe(
     table: Any,
     *,
@@ -56,23 +66,35 @@ def describe(
     groups: Any = None,
     rows_per_person: int | None = None,
     ledger: Ledger | str | None = None,
+    label: str = "",
     random_state: Any = None,
     level: float = 0.95,
 ) -> Description:
     """Look at a whole table for one price; bounds and categories are found first where no ``schema`` declares them.
 
-    Names of the columns and the types that the table gives them count as public. ``missing`` lists markers of missing
-    cells. With ``groups`` every person weighs the same. ``target`` names the column that the found schema, which the
-    description holds and models take, is to predict.
+    Names of the columns and the types that the table gives them count as public. With ``groups`` every person weighs
+    the same.
+
+    Parameters
+    ----------
+    table : data frame, dict of columns, :func:`tacit.scan` or files
+        The private table.
+    schema : Schema or None
+        Declared bounds and categories. None: found for a part of the budget.
+    target : str or None
+        The column that the found schema, which the description contains and models accept, is to predict.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     z = quantile_of(level)
-    check(schema is None or target is None, "A declared schema names its target itself; leave target= out.")
+    check(schema is None or target is None, "A declared schema names its target itself; leave out target=.")
     known = None if schema is None else _plain(schema)
-    markers = missing if schema is None else (*schema.missing, *missing)
+    markers = missing if schema is None else (*schema.missing, *items_in("missing", missing, "texts"))
     names = None if known is None else [column.name for column in known]
     stated = kinds if known is None else {c.name: "number" if isinstance(c, Number) else "text" for c in known}
+    table = selected(table)
     looked = Columns.of(table, groups, rows_per_person, stated, markers, names)
+    if known is not None:
+        _note_textual(table, looked, tuple(column.name for column in known if column.numeric))
     first = looked.kinds_stages(KINDS_SHARE)
     before = [*first, *(looked.facts_stages(FACTS_SHARE) if known is None else [])]
     count = () if request.counted else (ALL,)
@@ -87,7 +109,8 @@ def describe(
         return looked.rows.add_up(partial(_column_sums, columns_after(earlier), count, looked.missing, looked.markers))
 
     share = 1.0 - sum(part for _, part, _ in before)
-    found = answer(request, looked.rows.unit, "describe", [*before, (asked, share, added)], assumptions=(PUBLIC,))
+    with labelled(label):
+        found = answer(request, looked.rows.unit, "describe", [*before, (asked, share, added)], assumptions=(PUBLIC,))
     released, columns = found.stages[-1], columns_after(found.stages[:-1])
     records = looked.rows.unit.count if request.counted else None
     everybody, uncertain = (float(looked.rows.unit.count), 0.0) if not count else _first(released)
@@ -117,10 +140,19 @@ def describe(
     )
 
 
+def _note_textual(table: Any, looked: Columns, names: tuple[str, ...]) -> None:
+    """Tell the curator of declared numbers that are text. NOT PRIVATE, and nothing of it is in the description."""
+    legible = Legible(names, looked.missing)
+    if isinstance(table, Selected):
+        note_scan(table.scan, legible)
+    elif isinstance(looked.rows, InMemory) and looked.rows.unit.length >= FEW:
+        note_textual(legible.textual_in(looked.rows.columns))
+
+
 def _plain(schema: Schema) -> tuple[Column, ...]:
     """The columns of a schema, its target among them, as numbers and categories.
 
-    Edges: bounds that so many cells cannot part are refused here, before anything is charged.
+    Edges: bounds that are too narrow for this many cells are refused here, before anything is charged.
     """
     target = schema.target
     more: tuple[Column, ...] = ()

@@ -30,7 +30,7 @@ class Description:
 
     ``columns`` has plain entries by name; an interval is a list of two. Numbers are clipped to their ``bounds`` first:
     where a share of them lies beyond, mean and deviation are of clipped numbers. ``schema`` is what was declared or
-    found; None where no column stood out of the noise. ``left_out`` names the columns that did not.
+    found; None where no column stood out from the noise. ``left_out`` names the columns that did not.
     """
 
     records: int | None
@@ -63,7 +63,7 @@ class Description:
     @property
     def caution(self) -> str:
         """What a reader must know: that numbers are clipped, and which columns nothing is said of."""
-        lost = f"; nothing stands out of the noise in {', '.join(self.left_out)}" if self.left_out else ""
+        lost = f"; nothing stands out from the noise in {', '.join(self.left_out)}" if self.left_out else ""
         return f"{CAUTION}{lost}"
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class Description:
         return "\n".join([f"{count}{budget}; {100 * self.level:g}% intervals cover the noise; {self.caution}", *lines])
 
 
-CAUTION = "numbers are clipped to the bounds, and what is said of them is said of clipped ones"
+CAUTION = "numbers are clipped to the bounds, and all statistics describe the clipped numbers"
 HEADER = ("column", "missing", "bounds", "beyond", "mean", "deviation", "quartiles, or frequent values")
 
 

@@ -6,7 +6,6 @@ of text holds numbers, as all columns of a CSV file may, is found out in the fir
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,13 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.checks import check
-from tacit.data.cells import key_of, number, numbers
+from tacit.arguments import checked
+from tacit.checks import check, items_in, names_in, shown
+from tacit.data.cells import key_of, numbers
 from tacit.data.curator import tell
+from tacit.estimators.earlier import schema_guarantee
 from tacit.ledger import Ledger
 from tacit.privacy.guarantee import Guarantee
 from tacit.schema import Category, Number, Schema, Target
 from tacit.schema.columns import Column
+from tacit.settings import described
 from tacit.statistics.bounds import bound_parts, bound_totals, bounds_from
 from tacit.statistics.categories import keys_of
 from tacit.statistics.exact_sums import Asked, Occurring, Part, Released, Sums
@@ -38,22 +40,26 @@ PUBLIC = "the names of the columns and their types are public"
 ABSENT, OFTEN = Part(1, 0.5), 3.0
 """Missing cells of a number, and how many deviations of noise there must be for them to have a slot."""
 _NO_TARGET = (
-    "What {target!r} holds does not stand out of the noise, so the schema has no target: fewer than two classes are "
-    "frequent enough, or no magnitude is. Declare what is public, which costs nothing: "
-    "target=Target({target!r}, classes=[...]) or with bounds, from tacit.schema. Or raise epsilon."
+    "The values of {target!r} do not stand out from the noise, so the schema has no target: fewer than two classes are "
+    "frequent enough, or no magnitude is. Declare what is public, which costs nothing: target=Target({target!r}, "
+    "classes=[...]) or with bounds, from tacit.schema. Or raise epsilon."
 )
 Stages = list[tuple[Asked, float, Stage]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundSchema(Schema):
-    """A schema whose bounds and categories were paid for.
+    """A schema whose bounds and categories were paid for; files of it carry the price."""
 
-    ``left_out``: columns in which no value or magnitude stood out, or fewer than two classes of a target.
-    """
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What finding it cost."""
+        return schema_guarantee(self)
 
-    guarantee: Guarantee | None = None
-    left_out: tuple[str, ...] = ()
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns in which no value or magnitude stood out, or fewer than two classes of a target."""
+        return () if self.found is None else tuple(self.found["left_out"])
 
     @property
     def guarantee_(self) -> Guarantee | None:
@@ -92,13 +98,18 @@ class Columns:
         table = selected(table)
         listed = _named(table, groups) if names is None else list(names)
         check(listed, "Expected a table with at least one column.")
+        markers = tuple(str(marker) for marker in items_in("missing", missing, "texts"))
+        check(
+            kinds is None or isinstance(kinds, Mapping),
+            f"Expected kinds to be a dict, as in {{'age': 'number'}}, not {shown(kinds)}.",
+        )
         declared = dict(kinds or {})
         unknown = sorted(set(declared) - set(listed))
         check(not unknown, f"The table has no columns {unknown}, whose kinds are declared.")
         check(all(kind in KINDS for kind in declared.values()), "Expected kinds= to be 'number' or 'text' by column.")
         rows, types = look_at(table, listed, groups, rows_per_person)
         typed = {name: "text" if kind == "b" else "number" for name, kind in types.items() if kind in "biuf"}
-        return cls(tuple(listed), rows, typed | declared, tuple(str(marker) for marker in missing))
+        return cls(tuple(listed), rows, typed | declared, markers)
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -171,12 +182,12 @@ class Columns:
 
     def schema(self, found: Found, guarantee: Guarantee, target: str | Target | None = None) -> FoundSchema:
         """The schema of what was found; a target that did not stand out is warned of, in words of the release alone."""
-        check(found.columns, "No column has values that stand out of the noise. Raise epsilon, or declare a schema.")
+        check(found.columns, "No column has values that stand out from the noise. Raise epsilon, or declare a schema.")
         if target is not None and found.target is None:
             tell(_NO_TARGET.format(target=target), UserWarning)
         return FoundSchema(
-            columns=found.columns, target=found.target, missing=self.missing, guarantee=guarantee,
-            left_out=found.left_out,
+            columns=found.columns, target=found.target, missing=self.missing,
+            found={"guarantee": guarantee.to_dict(), "left_out": list(found.left_out)},
         )  # fmt: skip
 
 
@@ -189,12 +200,8 @@ def _kind_sums(names: Sequence[str], markers: frozenset[str], rows: Mapping[str,
 
 def _cell_kinds(cells: Any, markers: frozenset[str]) -> NDArray[np.intp]:
     """0 for a number, 1 for other text, -1 for nothing."""
-    known: dict[str, int] = {}
-    keys = keys_of(cells, markers)
-    for key in keys:
-        if key not in known:
-            known[key] = -1 if not key else int(math.isnan(number(key)))
-    return np.fromiter((known[key] for key in keys), np.intp, len(keys))
+    empty = np.fromiter((not key for key in keys_of(cells, markers)), bool, len(cells))
+    return np.where(empty, -1, np.isnan(numbers(cells)).astype(np.intp))
 
 
 def _fact_sums(
@@ -237,6 +244,8 @@ def _named(table: Any, groups: Any) -> list[str]:
     return [name for name in names_of(table) if name != person]
 
 
+@described
+@checked
 def private_schema(
     table: Any,
     *,
@@ -254,18 +263,29 @@ def private_schema(
 ) -> FoundSchema:
     """A schema with bounds and categories that are paid for, in one release, with the guarantee of it.
 
-    ``target`` is the column to predict: a name, whose classes or bounds are then found too, or a Target that declares
-    them. Where those of a name do not stand out, a warning says so and the schema has no target. ``kinds`` declares
-    columns to be 'number' or 'text'; ``missing`` lists markers of missing cells. Names of the columns and the types
-    that the table gives them count as public. Columns in which nothing stands out are in ``left_out``.
+    Names of the columns and the types that the table gives them count as public. Columns in which nothing stands out
+    are in ``left_out``.
+
+    Parameters
+    ----------
+    table : data frame, dict of columns, :func:`tacit.scan` or files
+        The private table.
+    target : str, Target or None
+        The column to predict: a name, whose classes or bounds are then found too, or a Target that declares them. Where
+        those of a name do not stand out, a warning says so and the schema has no target.
+    columns : sequence of str or None
+        The columns to look at. None: all.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     table = selected(table)
-    listed = _named(table, groups) if columns is None else list(columns)
+    listed = _named(table, groups) if columns is None else list(names_in("columns", columns))
     if isinstance(target, Target):
         listed = [name for name in listed if name != target.name]
     elif target is not None:
-        check(target in names_of(table), f"The table has no column {target!r} to predict.")
+        check(
+            isinstance(target, str) and target in names_of(table),
+            f"Expected target to be a Target, or the name of a column; the table has no column {shown(target)}.",
+        )
         listed = listed if target in listed else [*listed, target]
     looked = Columns.of(table, groups, rows_per_person, kinds, missing, listed)
     first = looked.kinds_stages(KINDS_SHARE)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from tacit.checks import check, check_count
+from tacit.arguments import checked
+from tacit.checks import check, check_count, check_real, is_number
 from tacit.data.cells import Value
 from tacit.ledger import Ledger
+from tacit.settings import described
 from tacit.statistics.asked_rows import Bounds, parted_rows
 from tacit.statistics.exact_sums import Asked, Part, Released, Sums, summing
 from tacit.statistics.release import Request, answer
@@ -102,6 +104,8 @@ def _rising(parts: tuple[Part, ...], limits: Bounds, rows: Mapping[str, Any], un
     return Sums(parts, tuple(parts[0].total(*unit.entries(cell)) for cell in own), parted=True)
 
 
+@described
+@checked
 def quantiles(
     data: Any,
     bounds: Any = None,
@@ -121,13 +125,21 @@ def quantiles(
 ) -> Statistic:
     """Quantiles of numbers between public bounds, of all rows or of each group, with two intervals.
 
-    All of them come from one release, of cumulative counts on a grid of so many even ``cells``, and none is known more
-    finely than a cell. With ``groups`` every person weighs the same. Labels are shares, after the group if any.
+    All of them come from one release, of cumulative counts on a grid of even cells. With ``groups`` every person weighs
+    the same. Labels are shares, after the group if any.
+
+    Parameters
+    ----------
+    shares : float or sequence of floats
+        Which quantiles, between 0 and 1.
+    cells : int
+        How many cells the grid has; no quantile is known more finely than a cell.
     """
     request = Request(epsilon=epsilon, delta=delta, adjacency=adjacency, ledger=ledger, random_state=random_state)
     z, limits = quantile_of(level), Bounds.of(bounds)
-    one = isinstance(shares, int | float)
-    wanted = [float(share) for share in (shares if isinstance(shares, Sequence | np.ndarray) else [shares])]
+    one = is_number(shares)
+    listed = shares if isinstance(shares, Sequence | np.ndarray) and np.ndim(shares) > 0 else [shares]
+    wanted = [check_real("every one of shares", share) for share in listed]
     check(wanted and all(0 < share < 1 for share in wanted), "Expected shares between 0 and 1: 0.5 is the median.")
     fine = check_count("cells", cells)
     check(2 <= fine <= MOST_CELLS, f"Expected 2 <= cells={fine} <= {MOST_CELLS}.")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from tacit.checks import check, refuse
+from tacit.checks import check, counted, refuse
 from tacit.estimators.base import budget_of, source_from
 from tacit.ledger import Ledger, ledger_of
 from tacit.mechanisms.base import Plan
@@ -30,7 +30,7 @@ from tacit.types import ADJACENCIES, Adjacency, Budget, Solution
 
 RARE_SHARE, RARE_IN_LEDGER = 0.1, 1e-8
 """The part of delta that pays for values which only one person has; a ledger's delta is for many releases, and its
-roads carry what is rare only where it is next to nothing: a threshold that is a third higher."""
+filters carry what is rare only where it is next to nothing: a threshold that is a third higher."""
 Stage = Callable[[list[Released]], Sums]
 _SLIVER = 1e-6
 _NO_DELTA = (
@@ -116,7 +116,7 @@ def calibrate_sums(
     A value that one person alone has is shown with a probability of at most ``rarely`` of delta, over all columns.
     """
     unknown = most * sum(len(one.unknown) for one in asked)
-    words = (f"sums and counts in {len(asked)} stage{'' if len(asked) == 1 else 's'}",)
+    words = (f"sums and counts in {counted(len(asked), 'stage')}",)
     if not budget.private:
         scales = tuple(0.0 for _ in asked)
         return SumsPlan(events=(), theorem="sums", asked=tuple(asked), scales=scales, cut=0.0, assumptions=words)

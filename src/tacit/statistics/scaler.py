@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from tacit.checks import check, check_positive
-from tacit.data.canonical import canonical, thin
+from tacit.arguments import check_fields
+from tacit.checks import check, check_positive, shown
+from tacit.data.canonical import canonical, check_names, thin
 from tacit.data.curator import tell
 from tacit.estimators.misuse import Watched, watch
 from tacit.ledger import CarriesLedger, Ledger
+from tacit.privacy.guarantee import checksum
 from tacit.schema import Number
+from tacit.settings import described
 from tacit.statistics.aggregates import positive
 from tacit.statistics.asked_rows import Bounds, column_numbers
 from tacit.statistics.bounds import ELSE, bound_parts, bound_totals, bounds_from
@@ -36,19 +39,26 @@ CELLS = 128
 SUM, SQUARES, RANKS = Part(1, signed=True), Part(1), Part(CELLS, rising=True)
 UNKNOWN = Bounds(-1.0, 1.0)
 """For a column in which no magnitude stands out: only small numbers and the signs of others are told apart."""
-_LOST = "No magnitude stands out of the noise in the columns {lost}, which are clipped to -1 and 1. " + ELSE
+_LOST = "No magnitude stands out from the noise in the columns {lost}, which are clipped to -1 and 1. " + ELSE
 NOT_FINITE = "X has NaN or infinite cells. Leave those rows out or fill them in with a public number."
 NORMAL_QUARTILES = 1.349
 """How far apart the outer quartiles of a normal distribution are, in standard deviations."""
 
 
+@described
 @dataclass(eq=False, repr=False)
 class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[misc]
     """Centre and scale columns by statistics that are paid for, and clip at ``limit`` scales to either side.
 
-    ``bounds``: one public pair for all columns, a list of one pair a column, or None: then a part of the budget finds
-    them. ``scale``: 'deviation' (mean and standard deviation) or 'quartiles' (median and distance of the quartiles over
-    1.349, which a few far values do not move). What comes out lies within [-limit, limit].
+    Parameters
+    ----------
+    bounds : pair of floats, list of pairs or None
+        Public bounds: one pair for all columns, or one for each. None: a part of the budget finds them.
+    scale : {'deviation', 'quartiles'}
+        'deviation': mean and standard deviation. 'quartiles': the median, and the distance of the quartiles over 1.349,
+        which a few far values do not move.
+    limit : float
+        What comes out lies within [-limit, limit].
     """
 
     epsilon: float = 1.0
@@ -67,10 +77,8 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         for name in ("center_", "scale_", "guarantee_"):
             self.__dict__.pop(name, None)
         watch(self)
+        check_fields(self)
         check_positive("limit", self.limit)
-        check(
-            self.scale in ("deviation", "quartiles"), f"Expected scale={self.scale!r} to be 'deviation' or 'quartiles'."
-        )
         looked = self._looked(X, groups)
         request = Request(
             epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, ledger=self.ledger,
@@ -118,6 +126,12 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
     def _spend(self, prepared: Prepared) -> None:
         self.guarantee_ = prepared.guarantee
 
+    @property
+    def digest(self) -> str:
+        """A hash of what this fit released: it tells it from other fits with the same settings."""
+        check_is_fitted(self, "scale_")
+        return checksum([np.asarray(part).tolist() for part in (self.bounds_, self.center_, self.scale_)])
+
     def transform(self, X: Any) -> Array:
         """Each row by itself: less the centres, over the scales, clipped at the limit."""
         check_is_fitted(self, "scale_")
@@ -140,6 +154,7 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         check_in_memory(X, "A scaler is fitted to a scan, and scales tables in memory: give them one after the other.")
         check(not thin(X), "Expected a dense X; a scaler would fill a sparse one.")
         matrix = canonical(X)
+        check_names(X)
         validate_data(self, X, y="no_validation", reset=reset, skip_check_array=True)
         check(
             bool(np.isfinite(matrix).all()),
@@ -176,7 +191,11 @@ def _scaled_sums(
 
 def _listed(bounds: Any, columns: int) -> list[Bounds]:
     """One pair a column, from one pair for all or a list of pairs."""
-    ends = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds | Number) else tuple(bounds)
+    ends = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds | Number) else bounds
+    check(
+        isinstance(ends, tuple | list | np.ndarray) and np.ndim(ends) > 0,
+        f"Expected bounds to be a pair (lower, upper), or a list of one pair for each column, not {shown(bounds)}.",
+    )
     pairs = [ends] * columns if len(ends) == 2 and all(np.isscalar(end) for end in ends) else list(ends)
     check(len(pairs) == columns, f"Expected bounds of {columns} columns: one public pair each, or one pair for all.")
     listed = [Bounds.of(pair, f"column {place}") for place, pair in enumerate(pairs)]

@@ -21,10 +21,10 @@ _LINES = 20
 class Statistic:
     """A statistic of private records.
 
-    ``interval`` covers the noise: with the chance ``level`` the number that *these records* have without noise lies in
-    it (of records clipped to the bounds). ``population_interval`` covers noise and sampling: with about that chance it
-    holds the number of the population that the records, or people, were drawn from by chance; None where none is
-    offered. Each entry's interval is by itself. ``labels`` names the entries: groups, cells or ranks.
+    ``interval`` covers the noise: with probability ``level`` the number that *these records* have without noise lies in
+    it (of records clipped to the bounds). ``population_interval`` covers noise and sampling: with about that
+    probability it contains the number of the population that the records, or people, were sampled from; None where none
+    is offered. Each entry's interval is by itself. ``labels`` names the entries: groups, cells or ranks.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Statistic:
         return self.guarantee
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns of a plain table with one row an entry: pandas.DataFrame takes it as it is."""
+        """Columns of a plain table with one row per entry: pandas.DataFrame takes it as it is."""
         columns: dict[str, Any] = {self.name: self.value, "lower": self.interval[0], "upper": self.interval[1]}
         if self.population_interval is not None:
             columns |= dict(zip(("population_lower", "population_upper"), self.population_interval, strict=True))
@@ -70,7 +70,7 @@ class Statistic:
 def quantile_of(level: Any) -> float:
     """How many standard deviations to either side hold a normal number with this chance."""
     number = check_real("level", level)
-    check(0 < number < 1, f"Expected 0 < level={number} < 1: the chance that an interval holds the truth.")
+    check(0 < number < 1, f"Expected 0 < level={number} < 1: the probability that an interval contains the truth.")
     return float(ndtri((1 + number) / 2))
 
 

@@ -44,10 +44,10 @@ class Whose:
 
     @staticmethod
     def check_declared(groups: Any, rows_per_person: Any) -> None:
-        """Refuse a number of rows a person where nobody says whose they are."""
+        """Refuse a number of rows per person without groups."""
         check(
             groups is not None or rows_per_person is None,
-            "rows_per_person goes with groups, which names the person of each row.",
+            "rows_per_person can only be used with groups, which names the person of each row.",
         )
 
     @staticmethod

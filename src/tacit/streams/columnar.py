@@ -17,8 +17,8 @@ PIECE = 2**18
 """Row groups of a Parquet file that follow one another are one piece as long as they have at most so many rows."""
 _BUFFER = 2**18
 _ELSEWHERE = (
-    "{key} was worked out into a temporary file of the process that opened it, which is not there for this one. Write "
-    "it to a file that all can read, and give that."
+    "{key} was written to a temporary file of the process that opened it, which this process cannot see. Write it to a "
+    "file that all can read, and pass that file."
 )
 _ENDS = (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0")
 """How a stream ends: as it is written now, and as it was before version 0.15 of Arrow."""
@@ -137,7 +137,7 @@ def need_pyarrow(kind: str) -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise ValueError(f"Reading {kind} needs pyarrow. Install it with: pip install 'tacit[parquet]'") from error
+        raise ValueError(f"Reading {kind} needs pyarrow. In Tacit's source: pip install '.[parquet]'") from error
 
 
 def types_of(key: str, schema: Any) -> Types:

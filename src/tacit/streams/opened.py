@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.checks import check
-from tacit.data.delimited import Dialect
+from tacit.data.compressed import SUFFIXES
+from tacit.data.delimited import Dialect, header_of
 from tacit.data.tables import check_regular
 from tacit.streams.columnar import Types, arrow_pieces, check_same, need_pyarrow, parquet_pieces
 from tacit.streams.frames import frame_source
@@ -20,7 +21,7 @@ from tacit.streams.textual import delimited_pieces
 
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".arrows", ".feather", ".ipc")
-TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+TEXT = tuple(f"{kind}{packed}" for kind in (".csv", ".tsv") for packed in SUFFIXES)
 _LAZY: dict[tuple[str, str], Callable[[Any], Source]] = {
     ("pyarrow", "Dataset"): dataset_source,
     ("pyarrow", "RecordBatchReader"): reader_source,
@@ -75,7 +76,7 @@ def found(place: str | Path) -> list[Path]:
         for file in files:
             check(
                 file.is_file() and file.name.lower().endswith((*PARQUET, *ARROW, *TEXT)),
-                f"{file.name} in the folder {str(place)!r} is no table. Name the files: for instance "
+                f"{file.name} in the folder {str(place)!r} is not a table. Name the files: for instance "
                 f"{str(path / '*.parquet')!r}. For folders in folders, give a pyarrow dataset.",
             )
         return files
@@ -142,3 +143,24 @@ def _are_paths(thing: Any) -> bool:
 def _known(thing: Any, kinds: Any) -> tuple[str, str] | None:
     names = ((kind.__module__.split(".")[0], kind.__name__) for kind in type(thing).__mro__)
     return next((name for name in names if name in kinds), None)
+
+
+def declared_types(places: Sequence[str | Path], *, separator: str | None = None, encoding: str = "utf-8") -> Types:
+    """The columns of files, and the types that they declare; '' in CSV files, which declare none.
+
+    Names and types are public. No cell is read, but for one column of an Arrow file, to see that it is whole.
+    """
+    dialect = Dialect(separator, encoding=encoding)
+    paths = [path for place in places for path in found(place)]
+    types: Types = {}
+    for path in paths:
+        check_regular(path)
+        kind = _kind(path)
+        if kind == "CSV":
+            others = dict.fromkeys(header_of(path, dialect), "")
+        else:
+            need_pyarrow(kind)
+            others = (parquet_pieces if kind == "Parquet" else arrow_pieces)(path.absolute(), path.name)[1]
+        types = types or others
+        check_same(paths[0].name, types, path.name, others)
+    return types

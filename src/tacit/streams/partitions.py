@@ -121,7 +121,7 @@ def collection_source(X: Any, rows: str, beside: Mapping[str, Any]) -> Source:
     columns = [(name, _beside(other, X if array else None)) for name, other in beside.items()]
     names = (rows,) if array else names_of(X.columns)
     clash = set(names) & set(beside)
-    check(not clash, f"Rename the column {min(clash, default='')!r} of X: that is what Tacit calls one of its own.")
+    check(not clash, f"Rename the column {min(clash, default='')!r} of X: Tacit uses this name itself.")
     found = _source([(rows if array else None, X), *columns], (*names, *beside))
     check(found.rows, "The table has no rows.")
     return replace(found, width=int(X.shape[1])) if array else found

@@ -155,7 +155,7 @@ class Reader:
     def _names(self, piece: Piece, table: Table) -> Names:
         check(self.person in table, f"{piece.key}: there is no column {self.person!r}.")
         names = Names.of(table[self.person or ""], f"{piece.key}: column {self.person!r}")
-        check(names.ordered, UNSORTED.format(key=piece.key, person=self.person))
+        check(any(names.orders), UNSORTED.format(key=piece.key, person=self.person))
         return names
 
     def _chunk(self, read: _Read) -> Chunk:

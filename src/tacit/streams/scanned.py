@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arguments import checked
 from tacit.checks import check
 from tacit.data.tables import Table
 from tacit.schema import Schema
+from tacit.settings import described
 from tacit.streams.opened import is_source, open_source
 from tacit.streams.partitions import is_dask
 from tacit.streams.pieces import BATCH, Source, counted, kept
@@ -62,6 +64,8 @@ class Selected:
         return self.scan.rows
 
 
+@described
+@checked
 def scan(
     thing: Any,
     schema: Schema | None = None,
@@ -71,11 +75,22 @@ def scan(
     encoding: str = "utf-8",
     engine: Any = None,
 ) -> Scan:
-    """Rows that need not fit into memory: files, folders, Arrow, polars, DuckDB and Dask tables, to be fitted to.
+    """Rows to train on or score that need not fit into memory: files, folders, Arrow, polars, DuckDB and Dask tables.
 
-    ``schema`` says what the cells mean; without one all columns but the target must be numbers. ``separator``,
-    ``decimal`` and ``encoding`` are those of CSV files. ``engine``: 'dask', or a client of dask.distributed, reads and
-    adds up on a cluster.
+    Parameters
+    ----------
+    thing : path, pattern, list of paths, table or query
+        What to read.
+    schema : Schema or None
+        The bounds and categories of the columns. Without one, all columns but the target must be numbers.
+    separator : str or None
+        The separator of CSV files, where it is not a comma.
+    decimal : str
+        The decimal mark of CSV files.
+    encoding : str
+        The encoding of CSV files.
+    engine : 'dask', a client of dask.distributed, or None
+        What reads the rows and adds them up on a cluster.
     """
     check(schema is None or isinstance(schema, Schema), "Expected schema to be a tacit.Schema.")
     return Scan(open_source(thing, separator=separator, decimal=decimal, encoding=encoding), schema, engine)

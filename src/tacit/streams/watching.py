@@ -1,4 +1,4 @@
-"""Who wants to know how far a pass over the records is: whoever shows a bar; nobody, by default."""
+"""Who wants to know how far a pass over the records is, and how far all passes: whoever shows a bar; else nobody."""
 
 from __future__ import annotations
 
@@ -11,17 +11,30 @@ from threading import Lock
 Watcher = Callable[[int, int, int], None]
 """Told the number of the pass, the rows that are done, and all rows."""
 _WATCHER: ContextVar[tuple[Watcher, list[int]] | None] = ContextVar("watcher", default=None)
+Stepper = Callable[[int, int], None]
+"""Told how many of a training's steps are done, and of how many: public numbers, by which it was calibrated."""
+_STEPPER: ContextVar[Stepper | None] = ContextVar("stepper", default=None)
 _BATCHES: ContextVar[Callable[[int], None] | None] = ContextVar("batches", default=None)
 
 
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
-    """Tell the watcher about every pass over streamed records in this block."""
-    token = _WATCHER.set((watcher, [0]))
+def watched(watcher: Watcher, stepper: Stepper | None = None) -> Iterator[None]:
+    """Tell the watcher about every pass over streamed records in this block, the stepper about every step."""
+    tokens = _WATCHER.set((watcher, [0])), _STEPPER.set(stepper)
     try:
         yield
     finally:
-        _WATCHER.reset(token)
+        _WATCHER.reset(tokens[0])
+        _STEPPER.reset(tokens[1])
+
+
+def watch_steps(total: int) -> Iterator[int]:
+    """Count the steps of a training from 0; each takes as long as the others, whether records are streamed or held."""
+    tell = _STEPPER.get() or (lambda done, steps: None)
+    for step in range(total):
+        tell(step, total)
+        yield step
+    tell(total, total)
 
 
 @contextmanager

@@ -187,7 +187,7 @@ class Softmax:
 
     @property
     def outputs(self) -> int:
-        """One score a class."""
+        """One score per class."""
         return self.classes
 
     def value(self, z: Array, y: Array) -> Array:

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from tacit.checks import check, check_count, check_positive
+from tacit.streams.watching import watch_steps
 from tacit.types import Array, Solution
 
 Schedule = Literal["constant", "linear", "inverse", "inverse-root"]
@@ -63,7 +64,7 @@ class Descent:
         weights, direction = start.copy(), self._adam(start) if self.optimizer == "adam" else self._heavy_ball(start)
         first = {"last": self.steps - 1, "tail": self.steps // 2}.get(self.average, 0)
         total, weight = np.zeros_like(start), 0.0
-        for t in range(self.steps):
+        for t in watch_steps(self.steps):
             if self.average == "ergodic":
                 total += self.size(t) * weights
                 weight += self.size(t)
