@@ -85,7 +85,7 @@ def check_commands():
     """The version, the methods, and the help of every command."""
     expect(run("--version").split()[-1] == tacit.__version__, "tacit --version says another version")
     expect("objective" in run("methods"), "tacit methods does not list the methods")
-    names = re.findall(r"^    ([a-z]\S*)", run("--help").partition("positional arguments")[2], re.MULTILINE)
+    names = re.findall(r"^    ([a-z]\S*)", run("--help").partition("commands:")[2], re.MULTILINE)
     expect({"fit", "predict", "verify", "methods", "audit"} <= set(names), f"commands are missing: {names}")
     for name in names:
         expect("usage" in run(name, "--help").lower(), f"tacit {name} has no help")
