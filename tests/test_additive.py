@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import math
@@ -545,13 +546,34 @@ def test_a_file_without_its_counts_is_refused(tmp_path: Path) -> None:
 
 def test_labels_of_another_kind_than_the_schema_declares_leave_no_target_in_the_model(tmp_path: Path) -> None:
     cells = table()
-    model = AdditiveClassifier(2.0, schema=SCHEMA, random_state=1).fit(cells, (cells["rich"] == "yes").astype(int))
+    labels = (cells["rich"] == "yes").astype(int)
+    model = AdditiveClassifier(2.0, schema=SCHEMA, random_state=1)
+    with pytest.raises(ValueError, match="not among classes, as they are declared with classes= or in the schema"):
+        model.fit(cells, labels)
+    model = model.set_params(classes=[0, 1]).fit(cells, labels)
     assert model.schema_.target is None
     assert fitted().schema_.target == SCHEMA.target
     save(model, tmp_path / "model.json")
     assert load(tmp_path / "model.json").schema.target is None
     with pytest.raises(ValueError, match="no target"):
         model.score(cells)
+
+
+@pytest.mark.parametrize("pairs", [(), 1])
+def test_the_schema_declares_the_labels_of_a_target_that_is_given_as_an_array(pairs):
+    """A label that is in nobody's row is there, and one that is in one row alone is not found."""
+    cells = table()
+    schema = replace(SCHEMA, target=replace(SCHEMA.target, classes=("no", "perhaps", "yes")))
+    model = AdditiveClassifier(2.0, schema=schema, pairs=pairs, random_state=1)
+    by_name = copy.deepcopy(model).fit(cells)
+    for labels in (cells["rich"], cells["rich"].tolist()):
+        given = copy.deepcopy(model).fit(cells, labels)
+        assert given.classes_.tolist() == ["no", "perhaps", "yes"]
+        assert "the set of labels was declared" in given.guarantee_.assumptions
+        assert np.array_equal(given.coef_, by_name.coef_)
+        assert given.schema_.target == schema.target
+    with pytest.raises(ValueError, match="not among classes"):
+        model.fit(cells, np.where(np.arange(len(cells["rich"])) == 7, "rare", cells["rich"]))
 
 
 @pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "pyarrow"])

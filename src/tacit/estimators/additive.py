@@ -66,7 +66,7 @@ class Additive(PrivateLinear):
     _inferable: ClassVar[bool] = False
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
-        """Train on encoded rows; ``declared``: targets are those that the schema declares."""
+        """Train on encoded rows; ``declared``: what the schema declares about its target holds for these targets."""
         raise NotImplementedError
 
     def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
@@ -76,6 +76,8 @@ class Additive(PrivateLinear):
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train privately on a table: a data frame, or a dict of columns. Without y the schema names the target.
 
+        What the schema declares about its target also holds for a y that is given as labels or numbers, unless
+        ``classes`` or ``target_bound`` declare something else.
         ``groups`` and ``sample_weight`` as in :meth:`LogisticRegression.fit`. All three may be names of columns of the
         table; of a :func:`tacit.scan`, or of files, they must be.
         """
@@ -83,10 +85,11 @@ class Additive(PrivateLinear):
         declared = self.declared()
         if is_stream(X) and not isinstance(X, np.ndarray):
             return self._fit_stream(Asked.of(X, y, groups, sample_weight, declared))
-        table = _table(X, declared)
+        table, own_target = _table(X, declared), True
         if isinstance(y, str):
             check(y not in declared.names, f"{y!r} cannot be predicted from itself: the schema has it as a column.")
-            y = None if declared.target is not None and y == declared.target.name else column_or_given(table, y)
+            own_target = declared.target is not None and y == declared.target.name
+            y = None if own_target else column_or_given(table, y)
         groups, sample_weight = column_or_given(table, groups), column_or_given(table, sample_weight)
         targets = declared.encode_target(table) if y is None else column(y)
         cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))
@@ -101,7 +104,7 @@ class Additive(PrivateLinear):
         cells, targets = {name: own.pick(values) for name, values in cells.items()}, own.pick(np.asarray(targets))
         own = replace(own, placed=True)
         wanted = asked_pairs(declared, self.pairs)[0]
-        codes, answers = self._answers(targets, y is None) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
+        codes, answers = self._answers(targets, own_target) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
 
         def counts(survey: Survey) -> Array:
             return survey.tables().count(survey.cells(cells, declared.missing, codes), own.shares.weights)
@@ -109,10 +112,10 @@ class Additive(PrivateLinear):
         schema, begun, chosen = self._expanded(declared, answers, self._begin(own.count), own, counts)
         if chosen is None:
             self.schema_ = schema
-            return self._finish(schema.encode(cells, float(self.clip)), targets, y is None, begun, own)
+            return self._finish(schema.encode(cells, float(self.clip)), targets, own_target, begun, own)
         begun = begun._replace(rows=lambda: chosen().encode(cells, float(self.clip)))
         # Only their number and width count until the survey is made.
-        return self._finish(np.zeros((len(targets), schema.width)), targets, y is None, begun, own)
+        return self._finish(np.zeros((len(targets), schema.width)), targets, own_target, begun, own)
 
     def _fit_stream(self, asked: Asked) -> Self:
         """The fit to a table that is read again in every pass: first for the survey, where one is asked for."""
@@ -338,7 +341,7 @@ class AdditiveClassifier(Additive, LogisticRegression):
     def _settled(self) -> Self:
         target = self.schema_.target
         if target is not None and set(target.classes or ()) != set(self.classes_.tolist()):
-            self.schema_ = replace(self.schema_, target=None)  # y was something else than what the schema declares
+            self.schema_ = replace(self.schema_, target=None)  # classes= declares something else than the schema does
         return self
 
     def _classes(self, declared: bool) -> Any:
