@@ -330,7 +330,7 @@ class AdditiveClassifier(Additive, LogisticRegression):
     """
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
-        X, y = self._records(rows, targets)
+        X, y = self._validated(rows, targets)
         self._fit(X, y, self._classes(declared), own, begun)
         return self._settled()
 
@@ -369,7 +369,7 @@ class AdditiveRegressor(Additive, LinearRegression):
     """
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
-        X, y = self._records(rows, targets)
+        X, y = self._validated(rows, targets)
         return self._fit(X, y, own, begun)
 
     def _range(self) -> tuple[float, float]:

@@ -16,6 +16,8 @@ from tacit.arguments import check_fields
 from tacit.checks import check, check_positive, shown
 from tacit.data.canonical import canonical, check_names, thin
 from tacit.data.curator import tell
+from tacit.data.origins import note_origin, releases_behind
+from tacit.estimators.earlier import Earlier, of_rows
 from tacit.estimators.misuse import Watched, watch
 from tacit.ledger import CarriesLedger, Ledger
 from tacit.privacy.guarantee import checksum
@@ -76,7 +78,7 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         """Pay for bounds, centres and scales of the columns; y is not looked at."""
         for name in ("center_", "scale_", "guarantee_"):
             self.__dict__.pop(name, None)
-        watch(self)
+        watch(self, of_rows(X))
         check_fields(self)
         check_positive("limit", self.limit)
         looked = self._looked(X, groups)
@@ -139,7 +141,9 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         lower, upper = np.array(self.bounds_).T
         with np.errstate(over="ignore"):
             moved = (np.clip(matrix, lower, upper) - self.center_) / self.scale_
-        return np.clip(moved, -float(self.limit), float(self.limit))
+        rows = np.clip(moved, -float(self.limit), float(self.limit))
+        note_origin(rows, (*releases_behind(X), Earlier("the scaler", self.guarantee_, self.digest)))
+        return rows
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns: those that went in."""
