@@ -1,6 +1,7 @@
 """What was paid for before a model is a part of its price, wherever the model goes and whatever is fitted later."""
 
 import copy
+import dataclasses
 import json
 import pickle
 import re
@@ -23,6 +24,7 @@ from tacit.data import origins
 from tacit.data.origins import releases_behind
 from tacit.files import stated
 from tacit.schema import SchemaEncoder
+from tacit.statistics import private_bounds
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(400, 2))
@@ -180,6 +182,27 @@ def test_rows_that_a_scaler_gave_outside_of_a_pipeline_are_seen(whole, path):
         tacit.save(make_pipeline(own, model), path)
     tacit.save(model.fit(X, Y), path)
     assert stated(path)[0].epsilon == 0.5
+
+
+def test_bounds_that_were_paid_for_are_paid_for_with_the_scaler(path):
+    one = private_bounds(np.arange(-3000, 3000) / 1000, epsilon=1.0, delta=1e-6)
+    other = dataclasses.replace(one)  # another release may give the same numbers at the same price
+    for bounds, paid in ((one, 1), ([one, one], 1), ([one, other], 2), ([one, (-4, 4)], 1), ((-4, 4), 0)):
+        scaled = PrivateScaler(2.0, bounds=bounds, delta=1e-5)
+        pipeline = make_pipeline(scaled, logistic()).fit(X, Y)
+        for saved in (pipeline, pipeline[-1], logistic().fit(scaled.transform(X), Y)):
+            tacit.save(saved, path)
+            methods = [one.method for one in stated(path)[0].guarantees]
+            assert methods == ["bounds"] * paid + ["scaler", methods[-1]]
+            tacit.save(tacit.load(path).model, path)
+            assert [one.method for one in stated(path)[0].guarantees] == methods
+
+
+def test_what_a_scaler_was_fitted_behind_comes_with_it(path):
+    first = make_pipeline(scaler(), scaler()).fit(X)
+    model = make_pipeline(FrozenEstimator(first[-1]), logistic()).fit(X, Y)[-1]
+    tacit.save(model, path)
+    assert [one.method for one in stated(path)[0].guarantees[:-1]] == ["scaler", "scaler"]
 
 
 def test_notes_about_rows_live_as_long_as_the_rows():

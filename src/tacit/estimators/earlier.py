@@ -85,6 +85,7 @@ def charged(steps: Iterable[Any], seen: tuple[Any, ...] = ()) -> Iterator[Earlie
         elif isinstance(step, SchemaEncoder | Schema):
             yield from of_schema(step if isinstance(step, Schema) else step.declared(), f" (step {name!r})")
         elif isinstance(getattr(step, "guarantee_", None), Guarantee) and hasattr(step, "digest"):
+            yield from remembered(step)
             yield Earlier(f"the scaler (step {name!r})", step.guarantee_, step.digest)
         elif not is_own(step):
             yield from charged(((name, one) for one in carried(step)), (*seen, step))
