@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 
-from tacit import AdditiveClassifier, AdditiveRegressor, PrivacyError, Schema
+from tacit import AdditiveClassifier, AdditiveRegressor, PrivacyError, Schema, scan
 from tacit.cli.main import main
 from tacit.data.rows import grid_step
 from tacit.datasets import hospital
@@ -557,6 +558,20 @@ def test_labels_of_another_kind_than_the_schema_declares_leave_no_target_in_the_
     assert load(tmp_path / "model.json").schema.target is None
     with pytest.raises(ValueError, match="no target"):
         model.score(cells)
+
+
+@pytest.mark.parametrize("kind", [dict, scan])
+def test_bounds_and_classes_of_the_schemas_target_are_not_those_of_another_column(kind):
+    cells = table()
+    cells["again"] = cells["rich"]
+    given = cells if kind is dict else scan(pandas.DataFrame(cells))
+    model = AdditiveRegressor(2.0, schema=BOUNDED, cuts="private", pairs=1, random_state=1)
+    with pytest.raises(ValueError, match=r"nothing about this column's range: use target_bound="):
+        model.fit(given, "score")
+    model.set_params(target_bound=(-50, 50)).fit(given, "score")
+    assert model.schema_.target is None
+    classifier = AdditiveClassifier(2.0, schema=SCHEMA, classes=["no", "yes"], random_state=1).fit(given, "again")
+    assert classifier.schema_.target is None  # though its labels are the same
 
 
 @pytest.mark.parametrize("pairs", [(), 1])

@@ -90,6 +90,7 @@ class Additive(PrivateLinear):
             check(y not in declared.names, f"{y!r} cannot be predicted from itself: the schema has it as a column.")
             own_target = declared.target is not None and y == declared.target.name
             y = None if own_target else column_or_given(table, y)
+        declared = declared if own_target else self._untargeted(declared)
         groups, sample_weight = column_or_given(table, groups), column_or_given(table, sample_weight)
         targets = declared.encode_target(table) if y is None else column(y)
         cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))
@@ -120,7 +121,8 @@ class Additive(PrivateLinear):
     def _fit_stream(self, asked: Asked) -> Self:
         """The fit to a table that is read again in every pass: first for the survey, where one is asked for."""
         self._clear()
-        declared, answer = self.declared(), self._answer(asked)
+        declared = self.declared() if asked.goal is not None else self._untargeted(self.declared())
+        answer = self._answer(asked)
         records = self._streamed(asked, answer)
         cells, answers = answer_cells(answer) if asked_pairs(declared, self.pairs)[0] else (None, 1)
         reader = records.changed.reader
@@ -134,6 +136,10 @@ class Additive(PrivateLinear):
             self.schema_ = schema
         wide = replace(reader, encode=SchemaRows(schema, reader.clip), features=schema.width)
         return self._fit_records(asked, records.read_by(wide), begun, chosen)
+
+    def _untargeted(self, schema: Schema) -> Schema:
+        """The schema of a model of some other column than its target."""
+        return replace(schema, target=None)
 
     def _clear(self) -> None:
         """An earlier model goes."""
@@ -379,6 +385,10 @@ class AdditiveRegressor(Additive, LinearRegression):
         if target is None or target.lower is None or target.upper is None:
             raise ValueError("Declare the range of the targets: bounds of the schema's target, or target_bound=.")
         return float(target.lower), float(target.upper)
+
+    def _untargeted(self, schema: Schema) -> Schema:
+        check(self.target_bound is not None, "The schema says nothing about this column's range: use target_bound=.")
+        return super()._untargeted(schema)
 
     def _unit(self) -> float:
         return self._units()[1]
