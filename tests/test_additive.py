@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import math
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 
-from tacit import AdditiveClassifier, AdditiveRegressor, PrivacyError, Schema
+from tacit import AdditiveClassifier, AdditiveRegressor, PrivacyError, Schema, scan
 from tacit.cli.main import main
 from tacit.data.rows import grid_step
 from tacit.datasets import hospital
@@ -545,13 +547,48 @@ def test_a_file_without_its_counts_is_refused(tmp_path: Path) -> None:
 
 def test_labels_of_another_kind_than_the_schema_declares_leave_no_target_in_the_model(tmp_path: Path) -> None:
     cells = table()
-    model = AdditiveClassifier(2.0, schema=SCHEMA, random_state=1).fit(cells, (cells["rich"] == "yes").astype(int))
+    labels = (cells["rich"] == "yes").astype(int)
+    model = AdditiveClassifier(2.0, schema=SCHEMA, random_state=1)
+    with pytest.raises(ValueError, match="not among classes, as they are declared with classes= or in the schema"):
+        model.fit(cells, labels)
+    model = model.set_params(classes=[0, 1]).fit(cells, labels)
     assert model.schema_.target is None
     assert fitted().schema_.target == SCHEMA.target
     save(model, tmp_path / "model.json")
     assert load(tmp_path / "model.json").schema.target is None
     with pytest.raises(ValueError, match="no target"):
         model.score(cells)
+
+
+@pytest.mark.parametrize("kind", [dict, scan])
+def test_bounds_and_classes_of_the_schemas_target_are_not_those_of_another_column(kind):
+    cells = table()
+    cells["again"] = cells["rich"]
+    given = cells if kind is dict else scan(pandas.DataFrame(cells))
+    model = AdditiveRegressor(2.0, schema=BOUNDED, cuts="private", pairs=1, random_state=1)
+    with pytest.raises(ValueError, match=r"nothing about this column's range: use target_bound="):
+        model.fit(given, "score")
+    model.set_params(target_bound=(-50, 50)).fit(given, "score")
+    assert model.schema_.target is None
+    classifier = AdditiveClassifier(2.0, schema=SCHEMA, classes=["no", "yes"], random_state=1).fit(given, "again")
+    assert classifier.schema_.target is None  # though its labels are the same
+
+
+@pytest.mark.parametrize("pairs", [(), 1])
+def test_the_schema_declares_the_labels_of_a_target_that_is_given_as_an_array(pairs):
+    """A label that is in nobody's row is there, and one that is in one row alone is not found."""
+    cells = table()
+    schema = replace(SCHEMA, target=replace(SCHEMA.target, classes=("no", "perhaps", "yes")))
+    model = AdditiveClassifier(2.0, schema=schema, pairs=pairs, random_state=1)
+    by_name = copy.deepcopy(model).fit(cells)
+    for labels in (cells["rich"], cells["rich"].tolist()):
+        given = copy.deepcopy(model).fit(cells, labels)
+        assert given.classes_.tolist() == ["no", "perhaps", "yes"]
+        assert "the set of labels was declared" in given.guarantee_.assumptions
+        assert np.array_equal(given.coef_, by_name.coef_)
+        assert given.schema_.target == schema.target
+    with pytest.raises(ValueError, match="not among classes"):
+        model.fit(cells, np.where(np.arange(len(cells["rich"])) == 7, "rare", cells["rich"]))
 
 
 @pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "pyarrow"])

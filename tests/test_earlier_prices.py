@@ -1,21 +1,30 @@
 """What was paid for before a model is a part of its price, wherever the model goes and whatever is fitted later."""
 
 import copy
+import dataclasses
 import json
 import pickle
 import re
+import warnings
+from functools import partial
 
 import numpy as np
 import pandas
 import pytest
-from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import tacit
 from tacit import AdditiveClassifier, LogisticRegression, PrivacyError, PrivateScaler, PrivateSearch, Schema
 from tacit.cli.main import main
+from tacit.data import origins
+from tacit.data.origins import releases_behind
 from tacit.files import stated
 from tacit.schema import SchemaEncoder
+from tacit.statistics import private_bounds
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(400, 2))
@@ -106,11 +115,103 @@ def test_a_scaler_in_two_pipelines_serves_one(path):
 
 def test_parts_that_were_fitted_apart_are_refused(pipeline, path):
     other = scaler().fit(X)
-    apart = logistic().fit(other.transform(X), Y)
+    apart = logistic().fit(other.transform(X).copy(), Y)
     for parts in ((other, apart), (other, pipeline[-1]), (pipeline[0], apart)):
         with pytest.raises(PrivacyError, match=BEHIND):
             tacit.save(make_pipeline(*parts), path)
     assert not path.exists()
+
+
+class Wrapper(TransformerMixin, BaseEstimator):
+    """Somebody's step around one of ours; a setting that is fitted elsewhere is not what it uses."""
+
+    def __init__(self, inner=None):
+        self.inner = inner
+
+    def fit(self, rows, y=None):
+        self.inner_ = clone(self.inner).fit(rows)
+        return self
+
+    def transform(self, rows):
+        return self.inner_.transform(rows)
+
+
+def shifted(rows, by):
+    return by.transform(rows)
+
+
+FITTED = scaler().fit(X)
+HIDDEN = {
+    "a method": lambda: FunctionTransformer(FITTED.transform),
+    "a global name": lambda: FunctionTransformer(lambda rows: FITTED.transform(rows) / 2),
+    "an argument": lambda: FunctionTransformer(partial(shifted, by=FITTED)),
+    "a named argument": lambda: FunctionTransformer(shifted, kw_args={"by": FITTED}),
+    "a wrapper": lambda: Wrapper(FITTED),
+    "a frozen step": lambda: FrozenEstimator(FITTED),
+    "a frozen pipeline": lambda: FrozenEstimator(make_pipeline(FITTED)),
+    "columns": lambda: ColumnTransformer([("all", scaler(), [0, 1])]),
+    "both": lambda: FeatureUnion([("one", FrozenEstimator(FITTED)), ("two", FunctionTransformer(FITTED.transform))]),
+}
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_a_scaler_that_another_step_holds_is_seen_and_paid_for_once(kind, whole, path):
+    held = make_pipeline(HIDDEN[kind](), logistic())
+    for _ in range(2):  # also when it is fitted again
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", tacit.MisuseWarning)  # nothing here learned without noise
+            held.fit(X, Y)
+        tacit.save(held[-1], path)
+        assert price(path) == whole
+
+
+def test_rows_that_a_scaler_gave_outside_of_a_pipeline_are_seen(whole, path):
+    own = scaler().fit(X)
+    rows = own.transform(X)
+    model = logistic().fit(rows, Y)
+    tacit.save(make_pipeline(own, model), path)
+    assert price(path) == whole
+    part = logistic().fit(rows[:300].T.T, Y[:300])  # a view of them
+    tacit.save(part, path)
+    assert price(path) == whole
+    twice = scaler().fit(rows)
+    tacit.save(logistic().fit(twice.transform(rows), Y), path)
+    assert [one.method for one in stated(path)[0].guarantees] == ["scaler", "scaler", model.guarantee_.method]
+    own.fit(X)  # the model depends on what it released before
+    with pytest.raises(PrivacyError, match=BEHIND):
+        tacit.save(make_pipeline(own, model), path)
+    tacit.save(model.fit(X, Y), path)
+    assert stated(path)[0].epsilon == 0.5
+
+
+def test_bounds_that_were_paid_for_are_paid_for_with_the_scaler(path):
+    one = private_bounds(np.arange(-3000, 3000) / 1000, epsilon=1.0, delta=1e-6)
+    other = dataclasses.replace(one)  # another release may give the same numbers at the same price
+    for bounds, paid in ((one, 1), ([one, one], 1), ([one, other], 2), ([one, (-4, 4)], 1), ((-4, 4), 0)):
+        scaled = PrivateScaler(2.0, bounds=bounds, delta=1e-5)
+        pipeline = make_pipeline(scaled, logistic()).fit(X, Y)
+        for saved in (pipeline, pipeline[-1], logistic().fit(scaled.transform(X), Y)):
+            tacit.save(saved, path)
+            methods = [one.method for one in stated(path)[0].guarantees]
+            assert methods == ["bounds"] * paid + ["scaler", methods[-1]]
+            tacit.save(tacit.load(path).model, path)
+            assert [one.method for one in stated(path)[0].guarantees] == methods
+
+
+def test_what_a_scaler_was_fitted_behind_comes_with_it(path):
+    first = make_pipeline(scaler(), scaler()).fit(X)
+    model = make_pipeline(FrozenEstimator(first[-1]), logistic()).fit(X, Y)[-1]
+    tacit.save(model, path)
+    assert [one.method for one in stated(path)[0].guarantees[:-1]] == ["scaler", "scaler"]
+
+
+def test_notes_about_rows_live_as_long_as_the_rows():
+    before = len(origins._NOTED)
+    rows = scaler().fit(X).transform(X)
+    assert len(origins._NOTED) == before + 1
+    assert releases_behind(rows.copy()) == ()
+    del rows
+    assert len(origins._NOTED) == before
 
 
 def test_pipelines_and_searches_around_a_model_are_seen(path):
@@ -188,6 +289,14 @@ def test_a_found_schema_carries_its_price_in_its_file(found, kind, tmp_path, pat
         tacit.save(scanned, path, given)
         assert price(path) == 2.5
     by_hand = LogisticRegression(0.5, classes=["no", "yes"], delta=1e-5).fit(loaded.encode(TABLE), TABLE.ill)
+    for given in (None, loaded):
+        tacit.save(by_hand, path, given)
+        assert price(path) == 2.5
+    called = make_pipeline(
+        FunctionTransformer(loaded.encode), LogisticRegression(0.5, classes=["no", "yes"], delta=1e-5)
+    )
+    tacit.save(called.fit(TABLE, TABLE.ill)[-1], path)
+    assert price(path) == 2.5
     tacit.save(by_hand, path, loaded)
     tacit.save(tacit.load(path).model, path)  # without its schema, whose release is in the weights
     assert price(path) == 2.5

@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFE, SelectKBest, SequentialFeatureSelector
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import (
     FixedThresholdClassifier,
@@ -37,7 +38,17 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from tacit import CuratorNote, Ledger, LinearRegression, LogisticRegression, MisuseWarning, Schema, save
+from tacit import (
+    CuratorNote,
+    Ledger,
+    LinearRegression,
+    LogisticRegression,
+    MisuseWarning,
+    PrivateScaler,
+    PrivateSearch,
+    Schema,
+    save,
+)
 from tacit.audit.blackbox import Estimator
 from tacit.audit.outcomes import WARNINGS
 from tacit.audit.pairs import Data
@@ -222,6 +233,52 @@ def test_steps_that_learn_are_named(name):
 def test_steps_that_learn_nothing_are_silent(step):
     pipe = make_pipeline(step if isinstance(step, str) else clone(step), model())
     assert heard(lambda: pipe.fit(*table()), MisuseWarning) == []
+
+
+def private_scaler():
+    return PrivateScaler(1.0, bounds=(-2.0, 2.0))
+
+
+COMPOSED = {
+    "columns": lambda: ColumnTransformer([("a", private_scaler(), [0, 1])], remainder=private_scaler()),
+    "a union": lambda: FeatureUnion([("a", private_scaler()), ("b", make_pipeline(Normalizer(), private_scaler()))]),
+    "pipelines": lambda: make_pipeline(make_pipeline(Normalizer(), private_scaler()), private_scaler()),
+    "a frozen one": lambda: FrozenEstimator(private_scaler().fit(table()[0])),
+}
+
+
+@pytest.mark.parametrize("memory", [False, True])
+@pytest.mark.parametrize("kind", COMPOSED)
+def test_a_private_scaler_within_other_steps_is_silent(kind, memory, tmp_path):
+    pipe = make_pipeline(Normalizer(), COMPOSED[kind](), model(), memory=str(tmp_path) if memory else None)
+    for _ in range(2):  # the second time its parts were fitted before
+        assert heard(lambda: pipe.fit(*table()), MisuseWarning) == []
+
+
+def test_steps_before_the_one_that_is_fitted_are_named_and_later_ones_are_not():
+    pipe = make_pipeline(StandardScaler(), ColumnTransformer([("a", private_scaler(), [0])]), PCA(1), model())
+    (said,) = heard(lambda: pipe.fit(*table()), MisuseWarning)
+    assert said.startswith("The guarantee of PrivateScaler does not cover the step standardscaler (StandardScaler)")
+
+
+@pytest.mark.parametrize("inner", [model, lambda: PrivateSearch(model(), {"clip": [0.9]}, 1.0, trials=1.5)])
+def test_steps_of_an_outer_pipeline_are_named(inner):
+    pipe = make_pipeline(StandardScaler(), make_pipeline(Normalizer(), inner()))
+    (said,) = heard(lambda: pipe.fit(*table()), MisuseWarning)
+    assert "does not cover the step standardscaler (StandardScaler) before it" in said
+
+
+@pytest.mark.parametrize(
+    "step",
+    [lambda: FrozenEstimator(StandardScaler().fit(table()[0])),
+     lambda: FunctionTransformer(StandardScaler().fit(table()[0]).transform)],
+)  # fmt: skip
+def test_of_a_step_that_was_fitted_earlier_nothing_is_claimed(step):
+    """It may have learned from public records."""
+    pipe = make_pipeline(step(), model())
+    (said,) = heard(lambda: pipe.fit(*table()), MisuseWarning)
+    assert "(StandardScaler) before LogisticRegression was fitted earlier" in said
+    assert "If it learned from the same people" in said
 
 
 def test_a_schema_before_a_fit_is_silent():

@@ -20,7 +20,8 @@ from tacit.data.texts import Texts
 
 FORMS = {
     "five": [
-        5, 5.0, "5", " 5", "5\t", "\u00a05\u3000", "05", "5.0", "+5", "5e0", b"5", b"5 ", decimal.Decimal("5.00"),
+        5, 5.0, "5", " 5", "5\t", "\u00a05\u3000", "05", "5.0", "+5", "5e0", "5,0", " 05,0", "\ufeff5", b"5",
+        b"5 ", decimal.Decimal("5.00"),
         np.int8(5), np.uint64(5), np.float32(5), np.str_("5 "), np.bytes_(b"5"),
     ],
     "a truth": [True, np.True_, 1, "1", "true", "True "],
@@ -28,6 +29,10 @@ FORMS = {
     "a large number": [2**70, str(2**70), f"{2**70}.0", decimal.Decimal(2**70)],
     "very many digits": ["5" * 500, "0" + "5" * 500, "5" * 500 + ".0"],
     "a word": ["a", "a ", "\na", "a\0", b"a", np.str_("a")],
+    "a letter with an accent": [
+        "Ren\u00e9", "Rene\u0301", " Rene\u0301\ufeff", "\ufeffRen\u00e9", "Rene\u0301".encode(),
+        "Ren\u00e9".encode("utf-8-sig"), np.str_("Rene\u0301"),
+    ],
     "bytes that are no text": [b"\xff", b"\xff "],
     "a day": [
         datetime.date(2000, 1, 1), datetime.datetime(2000, 1, 1), np.datetime64("2000-01-01"), "2000-01-01",
@@ -51,7 +56,27 @@ def test_all_forms_of_a_name_are_one_person(form):
 
 
 def test_names_that_differ_are_different_people_and_stay_as_they_are():
-    cells = ["a", "A", "a b", "ab", "1a", 1, 1.5, "1,5", -1, 2**53, 2**53 + 1, "inf", "nan", "2000-01-02", b"\xff"]
+    cells = [
+        "a",
+        "A",
+        "a b",
+        "ab",
+        "1a",
+        1,
+        1.5,
+        "1,5",
+        "1,00",
+        "1,000",
+        "a1,0",
+        "1,0b",
+        -1,
+        2**53,
+        2**53 + 1,
+        "inf",
+        "nan",
+        "2000-01-02",
+        b"\xff",
+    ]
     names = names_of(cells)
     assert len(set(names.tolist())) == len(cells)
     assert names_of(names).tolist() == names.tolist()

@@ -46,7 +46,7 @@ SAME = {
     "numerals by size": (pa.array(["9", "10", "A", "a"]), 4),
     "numerals by characters": (pa.array(["1", "10", "2", "A"]), 4),
     "zeros before": (pa.array(["008", "009", "010"]), 3),
-    "accents": (pa.array(["e\u0301", "\u00e9"]), 2),
+    "accents": (pa.array(["e\u0301", "\u00e9", "\u00e9\u0301"]), 2),
     "dictionary": (pa.array(["a", "b", "b "]).dictionary_encode(), 2),
     "bytes": (pa.array([b"a", b"b", b"b\xff", b"b\xff"]), 3),
     "whole numbers": (pa.array([-3, 2**62, 2**62 + 1, 2**62 + 1]), 3),
@@ -133,6 +133,7 @@ def test_people_in_one_order_here_and_in_another_there_are_refused():
     ("names", "people"),
     [
         ("9 10 10 100 A9 a", 6 - 1), ("007 07 7 8", 2), (f"{'9' * 24} {'1' * 25}", 2), ("1.0 1 1.5", 2),
+        ("Rene\u0301 Ren\u00e9 Z\u00e9", 2), ("Re\u0301a Rf R\u00e9a", 0), ("\ufeff1 1,0 2", 2),
         ("10 9", 2), ("a A", 0), ("9 10 9", 0), ("a 10", 0), ("2 10 3", 0), ("10 9 100", 0),
     ],
 )  # fmt: skip

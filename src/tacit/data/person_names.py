@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -23,8 +24,8 @@ from tacit.data.cells import EXACT, exact, key_of, key_within
 from tacit.data.texts import Texts
 
 NOT_ONE_EACH = "Expected groups to name one person for each row of the table."
-_AROUND = "\0" + string.whitespace + "".join(sign for sign in map(chr, range(0x80, 0x3001)) if sign.isspace())
-"""What is stripped: white space, and NUL, which NumPy drops at the end of a text."""
+_AROUND = "\0\ufeff" + string.whitespace + "".join(sign for sign in map(chr, range(0x80, 0x3001)) if sign.isspace())
+"""What is stripped: white space, the byte-order mark that begins a file, and NUL, which NumPy drops at the end."""
 _NOTHING = ("NoneType", "NAType", "NaTType")
 """The classes of missing values: Python's and pandas'."""
 _NUMBERS = (int, float, Decimal, np.integer, np.floating, np.bool_)
@@ -37,15 +38,18 @@ _ROUNDED = (
 )
 _SHORTENED = re.compile(r"[+-]?\d+[.,]\d+[eE][+]?\d+")
 """A large number as libraries and spreadsheets shorten it."""
+_WHOLE = re.compile(r"([+-]?\d+),0", re.ASCII)
+"""A whole number as libraries write it that keep it as a float, where numbers have a decimal comma."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*", re.ASCII)
 
 
 def names_of(groups: Any, where: str = "groups") -> NDArray[Any]:
     """A column of names as they are compared: an array of int64, or one of objects that are all text.
 
-    White space around a text does not count. Numbers are compared by their value, also where they are text or truths
-    (:func:`tacit.data.cells.key_of`), bytes as the text that they encode, and dates as ISO 8601 writes them, to the
-    microsecond and in UTC. So 5, 5.0, "5", " 5", "05", b"5" and Decimal("5.0") are one person, and so are "a" and "a ".
+    White space and a byte-order mark around a text do not count, nor how Unicode composes its letters (NFC). Numbers
+    are compared by their value, also where they are text or truths (:func:`tacit.data.cells.key_of`), bytes as the text
+    that they encode, and dates as ISO 8601 writes them, to the microsecond and in UTC. So 5, 5.0, "5", " 5", "05",
+    "5,0", b"5" and Decimal("5.0") are one person, and so are "a" and "a ".
     The names that this gives are given back unchanged.
 
     Edges: a missing or empty name raises, and so does a number that was rounded, which may stand for several whole
@@ -129,7 +133,9 @@ def _check_whole(text: str, where: str) -> None:
 
 
 def _of_text(text: str, where: str) -> str:
-    text = text.strip(_AROUND)
+    text = unicodedata.normalize("NFC", text.strip(_AROUND))
+    whole = _WHOLE.fullmatch(text)
+    text = text if whole is None else whole[1]
     _check_whole(text, where)
     if _MOMENT.fullmatch(text):
         with suppress(ValueError):  # a text that begins like a moment

@@ -66,7 +66,7 @@ class Additive(PrivateLinear):
     _inferable: ClassVar[bool] = False
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
-        """Train on encoded rows; ``declared``: targets are those that the schema declares."""
+        """Train on encoded rows; ``declared``: what the schema declares about its target holds for these targets."""
         raise NotImplementedError
 
     def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
@@ -76,6 +76,8 @@ class Additive(PrivateLinear):
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train privately on a table: a data frame, or a dict of columns. Without y the schema names the target.
 
+        What the schema declares about its target also holds for a y that is given as labels or numbers, unless
+        ``classes`` or ``target_bound`` declare something else.
         ``groups`` and ``sample_weight`` as in :meth:`LogisticRegression.fit`. All three may be names of columns of the
         table; of a :func:`tacit.scan`, or of files, they must be.
         """
@@ -83,10 +85,12 @@ class Additive(PrivateLinear):
         declared = self.declared()
         if is_stream(X) and not isinstance(X, np.ndarray):
             return self._fit_stream(Asked.of(X, y, groups, sample_weight, declared))
-        table = _table(X, declared)
+        table, own_target = _table(X, declared), True
         if isinstance(y, str):
             check(y not in declared.names, f"{y!r} cannot be predicted from itself: the schema has it as a column.")
-            y = None if declared.target is not None and y == declared.target.name else column_or_given(table, y)
+            own_target = declared.target is not None and y == declared.target.name
+            y = None if own_target else column_or_given(table, y)
+        declared = declared if own_target else self._untargeted(declared)
         groups, sample_weight = column_or_given(table, groups), column_or_given(table, sample_weight)
         targets = declared.encode_target(table) if y is None else column(y)
         cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))
@@ -101,7 +105,7 @@ class Additive(PrivateLinear):
         cells, targets = {name: own.pick(values) for name, values in cells.items()}, own.pick(np.asarray(targets))
         own = replace(own, placed=True)
         wanted = asked_pairs(declared, self.pairs)[0]
-        codes, answers = self._answers(targets, y is None) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
+        codes, answers = self._answers(targets, own_target) if wanted else (np.zeros(len(targets), dtype=np.intp), 1)
 
         def counts(survey: Survey) -> Array:
             return survey.tables().count(survey.cells(cells, declared.missing, codes), own.shares.weights)
@@ -109,15 +113,16 @@ class Additive(PrivateLinear):
         schema, begun, chosen = self._expanded(declared, answers, self._begin(own.count), own, counts)
         if chosen is None:
             self.schema_ = schema
-            return self._finish(schema.encode(cells, float(self.clip)), targets, y is None, begun, own)
+            return self._finish(schema.encode(cells, float(self.clip)), targets, own_target, begun, own)
         begun = begun._replace(rows=lambda: chosen().encode(cells, float(self.clip)))
         # Only their number and width count until the survey is made.
-        return self._finish(np.zeros((len(targets), schema.width)), targets, y is None, begun, own)
+        return self._finish(np.zeros((len(targets), schema.width)), targets, own_target, begun, own)
 
     def _fit_stream(self, asked: Asked) -> Self:
         """The fit to a table that is read again in every pass: first for the survey, where one is asked for."""
         self._clear()
-        declared, answer = self.declared(), self._answer(asked)
+        declared = self.declared() if asked.goal is not None else self._untargeted(self.declared())
+        answer = self._answer(asked)
         records = self._streamed(asked, answer)
         cells, answers = answer_cells(answer) if asked_pairs(declared, self.pairs)[0] else (None, 1)
         reader = records.changed.reader
@@ -131,6 +136,10 @@ class Additive(PrivateLinear):
             self.schema_ = schema
         wide = replace(reader, encode=SchemaRows(schema, reader.clip), features=schema.width)
         return self._fit_records(asked, records.read_by(wide), begun, chosen)
+
+    def _untargeted(self, schema: Schema) -> Schema:
+        """The schema of a model of some other column than its target."""
+        return replace(schema, target=None)
 
     def _clear(self) -> None:
         """An earlier model goes."""
@@ -327,7 +336,7 @@ class AdditiveClassifier(Additive, LogisticRegression):
     """
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
-        X, y = self._records(rows, targets)
+        X, y = self._validated(rows, targets)
         self._fit(X, y, self._classes(declared), own, begun)
         return self._settled()
 
@@ -338,7 +347,7 @@ class AdditiveClassifier(Additive, LogisticRegression):
     def _settled(self) -> Self:
         target = self.schema_.target
         if target is not None and set(target.classes or ()) != set(self.classes_.tolist()):
-            self.schema_ = replace(self.schema_, target=None)  # y was something else than what the schema declares
+            self.schema_ = replace(self.schema_, target=None)  # classes= declares something else than the schema does
         return self
 
     def _classes(self, declared: bool) -> Any:
@@ -366,7 +375,7 @@ class AdditiveRegressor(Additive, LinearRegression):
     """
 
     def _finish(self, rows: Array, targets: Any, declared: bool, begun: Begun, own: Counted) -> Self:
-        X, y = self._records(rows, targets)
+        X, y = self._validated(rows, targets)
         return self._fit(X, y, own, begun)
 
     def _range(self) -> tuple[float, float]:
@@ -376,6 +385,10 @@ class AdditiveRegressor(Additive, LinearRegression):
         if target is None or target.lower is None or target.upper is None:
             raise ValueError("Declare the range of the targets: bounds of the schema's target, or target_bound=.")
         return float(target.lower), float(target.upper)
+
+    def _untargeted(self, schema: Schema) -> Schema:
+        check(self.target_bound is not None, "The schema says nothing about this column's range: use target_bound=.")
+        return super()._untargeted(schema)
 
     def _unit(self) -> float:
         return self._units()[1]

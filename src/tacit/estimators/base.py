@@ -19,7 +19,7 @@ from tacit.checks import check, check_positive, check_real, plain_numbers, refus
 from tacit.data.canonical import canonical, check_names, column
 from tacit.estimators.coded_targets import LabelCodes, ScaledTargets
 from tacit.estimators.counted import Counted, counted
-from tacit.estimators.earlier import of_schema, remember, remembered
+from tacit.estimators.earlier import of_rows, of_schema, remember, remembered
 from tacit.estimators.legibility import note_scan
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit, picked
@@ -322,6 +322,7 @@ class PrivateLinear(CarriesLedger, Saved, Watched):
         Otherwise the old coefficients would stand beside the new guarantee.
         """
         self._forget()
+        remember(self, of_rows(X))
         return self._validated(X, y)
 
     def _forget(self) -> None:

@@ -71,7 +71,8 @@ def places_in(known: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
         raise ValueError("Expected labels in y of the same kind as classes: all text, or all numbers.") from None
     check(
         np.array_equal(known[codes], labels),
-        "A label in y is not among classes. Add it to classes, or drop those rows before fitting.",
+        "A label in y is not among classes, as they are declared with classes= or in the schema. Declare all labels "
+        "with classes=, or drop those rows before fitting.",
     )
     return codes
 

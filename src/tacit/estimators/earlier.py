@@ -6,10 +6,16 @@ these guarantees, and its file states the price of all of them together, whereve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import inspect
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from tacit.checks import refuse
+from tacit.data.origins import releases_behind
 from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.theorems import TABLE
 from tacit.privacy.together import DECIDING
@@ -17,8 +23,10 @@ from tacit.schema import Schema
 from tacit.schema.encoder import SchemaEncoder
 
 LABEL = "the schema, whose bounds and categories were found in the records"
-PARTS = ("transformers_", "transformer_list", "steps")
+_PARTS = ("transformers_", "transformer_list", "steps")
 """Where a ColumnTransformer, a FeatureUnion and a Pipeline keep their parts."""
+_FEW = 64
+"""A list as long as this holds cells rather than steps."""
 _RECORD = "_earlier"
 """Where a fitted model keeps what was paid for before it. A copy that is to be fitted does not take it along."""
 _OTHER_FIT = (
@@ -60,21 +68,75 @@ def of_schema(schema: Schema | None, where: str = "") -> tuple[Earlier, ...]:
     return (Earlier(f"{LABEL}{where}", guarantee, checksum(schema.to_dict())),)
 
 
-def charged(steps: Iterable[Any]) -> Iterator[Earlier]:
-    """What the steps of a pipeline released, those within others too."""
+def of_rows(rows: Any) -> tuple[Earlier, ...]:
+    """What was paid for rows that a scaler or a found schema gave outside of a pipeline."""
+    found = ((one,) if isinstance(one, Earlier) else of_schema(one) for one in releases_behind(rows))
+    return tuple(itertools.chain.from_iterable(found))
+
+
+def charged(steps: Iterable[Any], seen: tuple[Any, ...] = ()) -> Iterator[Earlier]:
+    """What the steps of a pipeline released, those within others too: in what is ``seen`` already nothing is new."""
     for name, step, *_ in steps:
-        inner = next((vars(step)[part] for part in PARTS if part in getattr(step, "__dict__", ())), None)
+        if any(step is one for one in seen):
+            continue
+        inner = within(name, step)
         if inner is not None:
-            yield from charged(inner)
-        elif isinstance(step, SchemaEncoder):
-            yield from of_schema(step.declared(), f" (step {name!r})")
+            yield from charged(inner, (*seen, step))
+        elif isinstance(step, SchemaEncoder | Schema):
+            yield from of_schema(step if isinstance(step, Schema) else step.declared(), f" (step {name!r})")
         elif isinstance(getattr(step, "guarantee_", None), Guarantee) and hasattr(step, "digest"):
+            yield from remembered(step)
             yield Earlier(f"the scaler (step {name!r})", step.guarantee_, step.digest)
+        elif not is_own(step):
+            yield from charged(((name, one) for one in carried(step)), (*seen, step))
+
+
+def is_own(step: Any) -> bool:
+    """Whether this is Tacit's."""
+    return type(step).__module__.split(".")[0] == "tacit"
+
+
+def within(name: str, step: Any) -> Sequence[Any] | None:
+    """The steps that a step consists of, each with a name; None where it is one step."""
+    held = getattr(step, "__dict__", {})
+    if type(step).__name__ == "FrozenEstimator":
+        return [(name, held["estimator"])]
+    return next((held[part] for part in _PARTS if part in held), None)
+
+
+def carried(step: Any) -> list[Any]:
+    """The steps that somebody else's step carries along: as attributes, or in functions that it calls.
+
+    A setting of which ``fit`` made a copy does not count: the copy does.
+    """
+    held = getattr(step, "__dict__", {})
+    return list(_steps_in([value for name, value in held.items() if f"{name}_" not in held]))
+
+
+def _steps_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping | list | tuple) and len(value) <= _FEW:
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _steps_in(one)
+    elif isinstance(value, partial):
+        yield from _steps_in((value.func, value.args, value.keywords))
+    elif isinstance(value, MethodType):
+        yield from _steps_in((value.__self__, value.__func__))
+    elif isinstance(value, FunctionType):
+        with suppress(ValueError):  # a name that has no value yet
+            named = inspect.getclosurevars(value)
+            meant = (*named.nonlocals.values(), *named.globals.values())
+            yield from _steps_in([one for one in meant if not isinstance(one, FunctionType)][:_FEW])
+    elif isinstance(value, Schema) or hasattr(type(value), "fit"):
+        yield value
 
 
 def remember(model: Any, found: Iterable[Earlier]) -> None:
-    """Keep what was paid for before the model."""
-    model.__dict__[_RECORD] = tuple(found)
+    """Keep what was paid for before the model: each release once, however many ways lead to it."""
+    kept: list[Earlier] = []
+    for one in found:
+        if one[1:] not in [known[1:] for known in kept]:
+            kept.append(one)
+    model.__dict__[_RECORD] = tuple(kept)
 
 
 def remembers(model: Any) -> bool:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
 from sklearn.base import BaseEstimator
 
 from tacit.data.curator import MisuseWarning, tell
-from tacit.estimators.earlier import PARTS, Earlier, charged, remember
+from tacit.estimators.earlier import Earlier, carried, charged, remember, within
 from tacit.ledger import ledger_of
 
 REPEATING = (
@@ -53,14 +53,19 @@ _LEARNS = (
     "The guarantee of {model} does not cover {steps} before it, which learned from the same records without noise: one "
     "person may have moved every row. Use tacit.PrivateScaler, which is charged, or public bounds in a tacit.Schema."
 )
+_KEPT = (
+    "{steps} before {model} was fitted earlier and is not fitted again. If it learned from the same people, the "
+    "guarantee of {model} does not cover what it learned. Use tacit.PrivateScaler, which is charged, or public bounds "
+    "in a tacit.Schema."
+)
 
 
 class Callers(NamedTuple):
-    """Who called a fit: the outermost call that fits several times, the innermost pipeline, and all pipelines."""
+    """Who called a fit: the outermost call that fits several times, the innermost pipeline, and all steps before it."""
 
     repeating: FrameType | None
     pipeline: Any
-    pipelines: tuple[Any, ...]
+    before: tuple[Any, ...]
 
 
 class Watched(BaseEstimator):  # type: ignore[misc]
@@ -83,14 +88,17 @@ def watch(estimator: Any, paid: tuple[Earlier, ...] = ()) -> None:
     What was ``paid`` for, in the pipelines that called too, is remembered with what is fitted, which depends on it.
     """
     callers = _callers()
-    steps_before = [step for pipeline in reversed(callers.pipelines) for step in pipeline.steps[:-1]]
-    remember(estimator, (*paid, *charged(step for step in steps_before if step[1] is not estimator)))
+    remember(estimator, (*charged(step for step in callers.before if step[1] is not estimator), *paid))
     if "_repetition_told" not in vars(estimator):
         warn_repeated(estimator, callers.repeating)
-    steps = [] if callers.pipeline is None else list(_learned(callers.pipeline.steps[:-1]))
+    steps = list(_learned(callers.before))
     if steps and _first("learned", callers.repeating, callers.pipeline):
-        named = f"the step{'s' if len(steps) > 1 else ''} {', '.join(steps)}"
-        tell(_LEARNS.format(model=type(estimator).__name__, steps=named), MisuseWarning)
+        for sentence, kept in ((_LEARNS, False), (_KEPT, True)):
+            named = [step for step, earlier in steps if earlier is kept]
+            if named:
+                listed = f"the step{'s' if len(named) > 1 else ''} {', '.join(named)}"
+                told = sentence.format(model=type(estimator).__name__, steps=listed)
+                tell(told[0].upper() + told[1:], MisuseWarning)
 
 
 def warn_repeated(estimator: Any, frame: FrameType | None) -> bool:
@@ -118,21 +126,36 @@ def warn_repeated(estimator: Any, frame: FrameType | None) -> bool:
 
 def _callers() -> Callers:
     repeating: FrameType | None = None
-    innermost, pipelines, watched = None, [], True
-    frame = inspect.currentframe()
+    innermost, watched = None, True
+    before: list[Any] = []
+    reached, frame = -1, inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.startswith("sklearn."):
-            owner = frame.f_locals.get("self")
+            owner: Any = frame.f_locals.get("self")
             if watched and module.startswith(REPEATING) and type(owner).__name__ not in ONCE:
                 repeating = frame
-            elif module == "sklearn.pipeline" and frame.f_code.co_name.startswith("fit") and hasattr(owner, "steps"):
-                pipelines.append(owner)
-                innermost = owner if watched and innermost is None else innermost
+            elif module == "sklearn.pipeline" and hasattr(owner, "steps"):
+                reached = max(reached, _reached(owner, frame))
+                if frame.f_code.co_name.startswith("fit"):
+                    before[:0] = owner.steps[: reached if reached >= 0 else len(owner.steps) - 1]
+                    innermost, reached = owner if innermost is None else innermost, -1
         elif module.startswith(ANSWERING):
             watched = False  # who fits several times answers for it; what was paid for before is still looked for
         frame = frame.f_back
-    return Callers(repeating, innermost, tuple(pipelines))
+    return Callers(repeating, innermost, tuple(before))
+
+
+def _reached(pipeline: Any, frame: FrameType) -> int:
+    """The place of the step that a call of a pipeline is at, which it holds as a local value; -1: none but the last."""
+    held = list(frame.f_locals.values())
+    real = ((place, step) for place, (_, step) in enumerate(pipeline.steps) if not _is_nothing(step))
+    return max((place for place, step in real if any(step is one for one in held)), default=-1)
+
+
+def _is_nothing(step: Any) -> bool:
+    """Whether there is no step in this place: None, 'passthrough' or 'drop'."""
+    return step is None or isinstance(step, str)
 
 
 _TOLD: dict[str, tuple[weakref.WeakSet[Any], set[str]]] = {
@@ -206,14 +229,20 @@ def _fits(who: str, settings: Mapping[str, Any]) -> int | None:
         return None
 
 
-def _learned(steps: Any, before: str = "") -> Iterator[str]:
-    """Names and kinds of the steps, those within others too, that keep something of the records they were fitted on."""
+def _learned(steps: Iterable[Any], path: str = "", kept: bool = False) -> Iterator[tuple[str, bool]]:
+    """The steps, those within others too, that hold something of records: names and kinds, and whether they were kept
+    as they had been fitted earlier.
+    """
     for name, step, *_ in steps:
-        inner = next((vars(step)[part] for part in PARTS if part in getattr(step, "__dict__", ())), None)
+        inner = within(name, step)
+        frozen = kept or type(step).__name__ == "FrozenEstimator"
         if inner is not None:
-            yield from _learned(inner, f"{before}{name}/")
-        elif not (step is None or isinstance(step, str) or learns_nothing(step)):
-            yield f"{before}{name!s} ({type(step).__name__})"
+            yield from _learned(inner, path if frozen and not kept else f"{path}{name}/", frozen)
+        elif type(step).__name__ == "FunctionTransformer":
+            fitted = (one for one in carried(step) if any(key.endswith("_") for key in vars(one)))
+            yield from _learned(((name, one) for one in fitted), path, True)
+        elif not (_is_nothing(step) or learns_nothing(step)):
+            yield f"{path}{name!s} ({type(step).__name__})", kept
 
 
 def learns_nothing(step: Any) -> bool:
@@ -224,7 +253,8 @@ def learns_nothing(step: Any) -> bool:
     held = getattr(step, "__dict__", {})
     if library != "sklearn":  # a stranger has learned where fit left something beside its settings
         settings = step.get_params(deep=False) if hasattr(step, "get_params") else {}
-        return not set(held) - set(settings) - _SHAPE
+        kept = set(held) - set(settings) - _SHAPE
+        return all(any(charged([(name, held[name])])) for name in kept)  # what was paid for is in the price
     if kind in ("OneHotEncoder", "OrdinalEncoder"):
         frequent = held.get("min_frequency") is None and held.get("max_categories") is None
         return frequent and not isinstance(held.get("categories"), str)

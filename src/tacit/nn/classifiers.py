@@ -17,6 +17,7 @@ from tacit.checks import check, check_choice, check_count, check_positive, pair_
 from tacit.data.canonical import plain
 from tacit.estimators.base import budget_of, source_from
 from tacit.estimators.counted import counted
+from tacit.estimators.earlier import of_rows
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit
 from tacit.ledger import Ledger
@@ -108,7 +109,7 @@ class _NetworkClassifier(Saved, Watched, NetworkFace):
         """
         self._check_declared()
         self._declare(X)
-        watch(self)
+        watch(self, of_rows(X))
         images = self._images(X, reset=True)
         labels = self._codes(y, len(images))
         own = counted(groups, None, len(labels), self.rows_per_person, 1.0)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tacit.checks import check, check_choice, check_positive, shown
 from tacit.data.cells import Cells, columns_of, key_of
 from tacit.data.curator import FEW
+from tacit.data.origins import note_origin
 from tacit.data.rows import row_scales
 from tacit.data.spelling import meant
 from tacit.schema.columns import Category, Column, Number, Target, check_keys, listed
@@ -274,6 +275,8 @@ class Schema:
         if len(rows) >= FEW:
             note_unlisted(self.unlisted(rows))
             note_textual(self.legible().textual_in(cells))
+        if self.found is not None:
+            note_origin(rows, (self,))
         return rows
 
     def unlisted(self, rows: Array) -> list[str]:

@@ -16,6 +16,8 @@ from tacit.arguments import check_fields
 from tacit.checks import check, check_positive, shown
 from tacit.data.canonical import canonical, check_names, thin
 from tacit.data.curator import tell
+from tacit.data.origins import note_origin, releases_behind
+from tacit.estimators.earlier import Earlier, of_rows, remembered
 from tacit.estimators.misuse import Watched, watch
 from tacit.ledger import CarriesLedger, Ledger
 from tacit.privacy.guarantee import checksum
@@ -76,7 +78,7 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         """Pay for bounds, centres and scales of the columns; y is not looked at."""
         for name in ("center_", "scale_", "guarantee_"):
             self.__dict__.pop(name, None)
-        watch(self)
+        watch(self, (*of_rows(X), *_paid(self.bounds)))
         check_fields(self)
         check_positive("limit", self.limit)
         looked = self._looked(X, groups)
@@ -139,7 +141,10 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         lower, upper = np.array(self.bounds_).T
         with np.errstate(over="ignore"):
             moved = (np.clip(matrix, lower, upper) - self.center_) / self.scale_
-        return np.clip(moved, -float(self.limit), float(self.limit))
+        rows = np.clip(moved, -float(self.limit), float(self.limit))
+        own = Earlier("the scaler", self.guarantee_, self.digest)
+        note_origin(rows, (*releases_behind(X), *remembered(self), own))
+        return rows
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns: those that went in."""
@@ -189,11 +194,24 @@ def _scaled_sums(
     return Sums((*count, *parts * len(limits)), tuple(totals))
 
 
+def _paid(bounds: Any) -> list[Earlier]:
+    """What finding the bounds cost, where :func:`tacit.statistics.private_bounds` found them.
+
+    Bounds of two columns may be the same numbers at the same price: so the objects are told apart.
+    """
+    given = [bounds] if isinstance(bounds, Bounds) else bounds if isinstance(bounds, list | tuple) else []
+    return [
+        Earlier("the bounds of the scaler", one.guarantee, checksum([id(one), one.lower, one.upper]))
+        for one in given
+        if isinstance(one, Bounds) and one.guarantee is not None
+    ]
+
+
 def _listed(bounds: Any, columns: int) -> list[Bounds]:
     """One pair a column, from one pair for all or a list of pairs."""
     ends = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds | Number) else bounds
     check(
-        isinstance(ends, tuple | list | np.ndarray) and np.ndim(ends) > 0,
+        isinstance(ends, tuple | list) or (isinstance(ends, np.ndarray) and ends.ndim > 0),
         f"Expected bounds to be a pair (lower, upper), or a list of one pair for each column, not {shown(bounds)}.",
     )
     pairs = [ends] * columns if len(ends) == 2 and all(np.isscalar(end) for end in ends) else list(ends)

@@ -18,7 +18,7 @@ from tacit.data.person_names import names_of
 UNSORTED = (
     "{key}: the rows of a person must be adjacent. Sort the table by the column {person!r}, and give its files in that "
     "order: numbers and dates by size, text by its characters or with numbers first, by size. White space around a "
-    "name and zeros before a number do not count."
+    "name and zeros before a number do not count, and letters with accents count as one character each."
 )
 Orders = tuple[bool, bool]
 """Which orders the names are in: numbers by size and then everything else by its characters; all by their characters.
