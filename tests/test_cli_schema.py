@@ -32,7 +32,7 @@ upper = 100
 [columns.sex]
 values = ["female", "male"]
 """
-FIT = "--schema s.toml --epsilon 1 --seed 1 --method output --precondition no --out"
+FIT = "--schema s.toml --epsilon 1 --seed 1 --method output --precondition no --overwrite --out"
 
 
 def rows(count=60):
@@ -119,9 +119,9 @@ def test_decimal_commas_are_numbers_wherever_cells_are_read(folder, capsys, monk
     for small in (2**23, 0):
         monkeypatch.setattr(inputs, "SMALL", small)
         for command in (
-            f"fit {{}} --target y --classes 0,1 --weight w {common} --out m.json",
+            f"fit {{}} --target y --classes 0,1 --weight w {common} --overwrite --out m.json",
             f"evaluate m.json {{}} --target y {common}",
-            f"fit {{}} --target a --target-bounds 0 1 {common} --out n.json",
+            f"fit {{}} --target a --target-bounds 0 1 {common} --overwrite --out n.json",
             f"evaluate n.json {{}} --target a --target-bounds 0 1 {common}",
             "predict n.json {}",
             f"describe {{}} {common}",
@@ -158,7 +158,7 @@ def test_a_skeleton_is_written_once_and_refused_until_filled_in(folder, capsys):
     assert run(capsys, "schema plain.csv --numbers age --missing ? --out new.toml")[0] == 0
     assert tomllib.loads(Path("new.toml").read_text(encoding="utf-8"))["missing"] == ["?"]
     code, _, err = run(capsys, "schema plain.csv --out new.toml")
-    assert (code, "filling in a schema is work" in err) == (2, True)
+    assert (code, "already exists. Choose another name, or add --overwrite" in err) == (2, True)
     for line in (f"fit plain.csv {FIT.replace('s.toml', 'new.toml')} m.json --target ill", "schema check new.toml"):
         code, _, err = run(capsys, line)
         assert code == 2
@@ -202,7 +202,7 @@ def test_bounds_and_categories_can_be_paid_for(folder, capsys, monkeypatch):
     for kind in ("toml", "json"):
         code, out, err = run(capsys, f"schema check found.{kind} many.csv")
         assert (code, "found in records, at a price of epsilon = 2 and delta = 0.0001" in out) == (0, True)
-        fit = f"fit many.csv --schema found.{kind} --delta 1e-4 --epsilon 1 --out {kind}.model"
+        fit = f"fit many.csv --schema found.{kind} --delta 1e-4 --epsilon 1 --overwrite --out {kind}.model"
         code, out, err = run(capsys, fit)
         assert (code, out.startswith("(3, 0.0002)-differential privacy")) == (0, True), (out, err)
         (whole,) = stated(f"{kind}.model")

@@ -211,6 +211,17 @@ def check_place(options: argparse.Namespace, name: str = "out") -> None:
         check(not same, f"{option} is the input {file} and would be overwritten. Choose another name.")
 
 
+def check_new(options: argparse.Namespace, name: str = "out") -> None:
+    """Say so too where a file is there already: a result that was paid for is replaced only with ``--overwrite``."""
+    check_place(options, name)
+    path = vars(options)[name]
+    there = bool(path) and Path(path).exists()
+    check(
+        options.overwrite or not there,
+        f"--{name.replace('_', '-')} {path} already exists. Choose another name, or add --overwrite to replace it.",
+    )
+
+
 def _inputs(options: argparse.Namespace) -> Iterator[Path]:
     """The files that a command reads; what is wrong with their names is told when they are opened."""
     from tacit.streams.opened import found

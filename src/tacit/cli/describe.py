@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.checks import check
-from tacit.cli.console import check_place, print_table, progress
+from tacit.cli.console import check_new, print_table, progress
 from tacit.cli.inputs import is_small, named, scanned, whole
 from tacit.cli.tasks import whose_rows
 from tacit.cli.terminal import one_line
@@ -27,8 +27,14 @@ _SEEDED = (
 
 def run(options: argparse.Namespace) -> int:
     """Release the table, print it with its guarantee, and write it."""
-    check_place(options)
-    check_place(options, "write_schema")
+    check_new(options)
+    check_new(options, "write_schema")
+    check(
+        not options.out
+        or not options.write_schema
+        or Path(options.out).resolve() != Path(options.write_schema).resolve(),
+        "--out and --write-schema name the same file. Choose different names.",
+    )
     check(
         not (options.schema and options.write_schema),
         "A declared schema is not written again. Leave out --write-schema.",

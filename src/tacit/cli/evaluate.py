@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import check_place, print_table, progress, warn_unreadable
+from tacit.cli.console import check_new, print_table, progress, warn_unreadable
 from tacit.cli.inputs import is_small, look, named, scanned, whole
 from tacit.cli.terminal import one_line
 from tacit.data.cells import key_of
@@ -31,7 +31,7 @@ _SEEDED = (
 
 def run(options: argparse.Namespace) -> int:
     """Ask, charge, and print every score with its interval."""
-    check_place(options)
+    check_new(options)
     model, schema = files.load(options.model)
     name = _target_name(options, schema)
     if options.seed is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check, counted
-from tacit.cli.console import Say, check_place, progress, warn_unreadable
+from tacit.cli.console import Say, check_new, check_place, progress, warn_unreadable
 from tacit.cli.inputs import check_named, is_small, look, named, scanned, whole
 from tacit.cli.tasks import estimator, extra_columns, whose_rows
 from tacit.cli.terminal import one_line
@@ -40,7 +40,7 @@ _SEEDED = (
 
 def run(options: argparse.Namespace) -> int:
     """Train, write the model, and print its guarantee."""
-    check_place(options)
+    check_new(options)
     check_place(options, "report")
     if options.report:
         same = Path(options.report).resolve() == Path(options.out).resolve()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.checks import at_most, check
-from tacit.cli.console import check_place, print_table, progress
+from tacit.cli.console import check_new, print_table, progress
 from tacit.cli.inputs import declared, is_small, named, scanned, whole
 from tacit.cli.terminal import one_line
 from tacit.data.spelling import meant
@@ -35,7 +35,7 @@ _TYPES = {
 """What columns of a declared type are, by how the type's word begins; of '' and 'null' nothing is known."""
 _PAID = ("epsilon", "delta", "ledger", "label", "rows_per_person", "seed")
 """Options that --private alone has a use for."""
-_WRITTEN = ("out", "numbers", "categories", "missing", "private", *_PAID)
+_WRITTEN = ("out", "overwrite", "numbers", "categories", "missing", "private", *_PAID)
 """Options that a check has no use for."""
 _ALOUD = (
     "NOT PRIVATE: what follows is counted in the records without noise, and quotes them. It is only for the person who "
@@ -56,14 +56,10 @@ _SEEDED = (
 
 def run(options: argparse.Namespace) -> int:
     """Write a schema to fill in, or one that was paid for; or look at one."""
-    check_place(options)
+    check_new(options)
     if options.data[0] == "check":
         return _check(options)
     check(not options.curator, "--curator can only be used with `tacit schema check`.")
-    check(
-        not (options.out and Path(options.out).exists()),
-        f"{options.out} already exists, and filling in a schema is work. Choose another name, or remove it first.",
-    )
     kinds_of_file = (".toml", ".json") if options.private else (".toml",)
     check(
         not options.out or Path(options.out).suffix.lower() in kinds_of_file,
