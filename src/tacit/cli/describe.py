@@ -19,6 +19,8 @@ from tacit.schema import Schema
 from tacit.statistics.describe import describe
 from tacit.statistics.description import HEADER
 
+_WIDE = 150
+"""Columns of a terminal from which on the table is readable as one."""
 _SEEDED = (
     "WARNING: --seed makes the noise predictable: anyone who knows the seed can remove it. Use it for experiments on "
     "public data only; never release such a table."
@@ -64,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             adjacency=options.adjacency, ledger=options.ledger, random_state=options.seed, level=options.level,
             target=options.target, rows_per_person=options.rows_per_person, **given,
         )  # fmt: skip
-    print_table(HEADER, found.rows())
+    print_table(HEADER, found.rows(), lines_below=_WIDE)
     print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}.\n\n{found.guarantee}")
     if options.out:
         write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
