@@ -302,7 +302,7 @@ def test_errors_are_one_sentence_and_nothing_is_written(
         (f"age,job,income\n1,{SECRET},\xff\n".encode("latin-1"), "not UTF-8"),
         (b'age,job,income\n1,"' + b"x" * 2_000_000 + b'",a\n', "not a readable CSV file"),
         (f"age,job,income\n1,clerk,{SECRET}\n".encode(), "label outside classes"),
-        (b"job,income\nclerk,>50K\n", "lacks the columns ['age']"),
+        (b"job,income\nclerk,>50K\n", "The table has no column 'age', which the schema names."),
         (b"age,job,income\n", "data.csv has no rows"),
         (b"age;job;income\n30;clerk;>50K\n", None),  # the first line tells the separator
         (b"age\tjob\tincome\n30\tclerk\t>50K\n", None),

@@ -124,13 +124,13 @@ def test_scores_of_numbers(folder, capsys):
     ("line", "words"),
     [
         ("evaluate days.json plain.csv --epsilon 1", "--target"),
-        ("evaluate days.json plain.csv --epsilon 1 --target weeks", "no columns ['weeks']"),
+        ("evaluate days.json plain.csv --epsilon 1 --target weeks", "no column 'weeks'"),
         ("evaluate model.json people.csv --epsilon 1 --metrics rmse", "for models with numbers"),
         ("evaluate model.json people.csv --epsilon 1 --level 1.5", "level=1.5"),
         ("evaluate model.json people.csv --epsilon 0", "epsilon=0"),
         ("evaluate model.json people.csv --epsilon 1 --positive ill", "one of the model's classes, 'no' and 'yes'"),
         ("evaluate model.json people.csv --epsilon 1 --rows-per-person 3", "groups="),
-        ("evaluate model.json people.csv --epsilon 1 --person nobody --rows-per-person 3", "no columns ['nobody']"),
+        ("evaluate model.json people.csv --epsilon 1 --person nobody --rows-per-person 3", "no column 'nobody'"),
         ("evaluate model.json people.csv --epsilon 1 --out nowhere/scores.json", "does not exist"),
     ],
 )

@@ -10,8 +10,8 @@ from typing import Any
 
 from tacit.checks import check
 from tacit.cli.console import check_new, print_table, progress
-from tacit.cli.inputs import is_small, named, scanned, whole
-from tacit.cli.tasks import whose_rows
+from tacit.cli.inputs import check_there, is_small, named, scanned, whole
+from tacit.cli.tasks import extra_columns, whose_rows
 from tacit.cli.terminal import one_line
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
@@ -89,8 +89,10 @@ def _scanned(options: argparse.Namespace, schema: Schema | None) -> tuple[Any, d
     """The table, to be read a batch at a time, and the name of the column of whose rows they are."""
     found = scanned(options, schema)
     _check_target(options, found.names)
+    check_there(options, extra_columns(options), found.names)
+    check_there(options, schema.names if schema else (), found.names, ", which the schema names")
     return found, {} if options.person is None else {"groups": options.person}
 
 
 def _check_target(options: argparse.Namespace, names: Any) -> None:
-    check(not options.target or options.target in names, f"The table has no column {options.target!r} to predict.")
+    check_there(options, [options.target] if options.target else [], names, " to predict")

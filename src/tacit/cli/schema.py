@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.checks import at_most, check
 from tacit.cli.console import check_new, print_table, progress
-from tacit.cli.inputs import declared, is_small, named, scanned, whole
+from tacit.cli.inputs import check_there, declared, is_small, named, scanned, whole
 from tacit.cli.terminal import one_line
-from tacit.data.spelling import meant
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
 from tacit.schema import Schema
@@ -69,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     unmarked = not any(types.values())  # a CSV file: its first line may be a record
     if unmarked:
         check_header(types, named(options))
-    check(options.person is None or options.person in types, f"The table has no column {options.person!r}.")
+    check_there(options, [] if options.person is None else [options.person], types)
     if options.private:
         return _find(options)
     _refuse(options, _PAID, "can only be used with --private.")
@@ -117,7 +116,7 @@ def _stated(options: argparse.Namespace, names: Sequence[str]) -> dict[str, str]
     for kind, given in ((NUMBER, options.numbers), (CATEGORY, options.categories)):
         for text in given or ():
             for name in [text] if text in names else [part.strip() for part in text.split(",")]:
-                check(name in names, f"The table has no column {name!r}.{meant([name], names)}")
+                check_there(options, [name], names)
                 check(found.get(name, kind) == kind, f"{name!r} is among --numbers and --categories. Choose one.")
                 found[name] = kind
     return found
