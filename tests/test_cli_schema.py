@@ -265,7 +265,7 @@ def test_a_check_says_what_fits_and_quotes_cells_for_the_curator_alone(folder, c
     code, out, _ = run(capsys, "schema check s.toml plain.csv --curator")
     assert code == 1
     assert "The table lacks 'age'. Did you mean 'Age' by 'age'?" in out
-    assert "Female" not in out
+    assert "'sex' has cells that are not among its values: 'Female'" in out  # the other columns are looked at
     Path("plain.csv").write_text(text().replace("female", "Female"), encoding="utf-8")
     code, public, _ = run(capsys, "schema check s.toml plain.csv")
     assert (code, "NOT PRIVATE" in public, "Female" in public) == (0, False, False)
@@ -274,6 +274,53 @@ def test_a_check_says_what_fits_and_quotes_cells_for_the_curator_alone(folder, c
     code, out, _ = run(capsys, "schema check s.toml plain.csv --curator")
     assert out.startswith(public)
     assert out.index("NOT PRIVATE") < out.index("(did you mean 'female'?)")
+
+
+@pytest.mark.parametrize(
+    ("table", "code", "last"),
+    [
+        ("age,ill\n50,no\n60,yes\n", 0, ["In these columns, every cell fits."]),
+        ("age,ill\n50,no\n,yes\n60,no\n", 0, ["In these columns, every cell that is not missing fits."]),
+        ("age,ill\n50,no\n7,yes\n99,no\n", 0, ["'age' has cells beyond its bounds (2): moved to the bounds."]),
+        (
+            "age,ill\n50,no\n55,\n60,yes\n", 1,
+            [
+                "'ill' is the target, and missing in 1 row: remove them first.",
+                "A fit would be refused because of 'ill'.",
+            ],
+        ),
+        (
+            "age,ill\n50,no\n55,No\n60,yes\n", 1,
+            [
+                "'ill' has cells that are not among its values: 'No' in 1 (did you mean 'no'?).",
+                "A fit would be refused because of 'ill'.",
+            ],
+        ),
+        (
+            "age,ill\nx,no\ny,yes\n", 1,
+            [
+                "'age' has cells that are not numbers: 'x' in 1, 'y' in 1.",
+                "'age' has no cell that the schema describes: to the model it says nothing.",
+                "A fit would be refused because of 'age'.",
+            ],
+        ),
+        ("ill\nno\nyes\n", 1, ["In these columns, every cell fits."]),
+    ],
+)  # fmt: skip
+def test_a_curators_check_says_what_a_fit_would_do(folder, capsys, table, code, last):
+    Path("t.csv").write_text(table)
+    Path("t.toml").write_text('target.name = "ill"\ntarget.classes = ["no", "yes"]\ncolumns.age.lower = 18\n'
+                              'columns.age.upper = 90\n')  # fmt: skip
+    found, out, _ = run(capsys, "schema check t.toml t.csv --curator")
+    assert found == code
+    assert out.splitlines()[-len(last) - 1 :] == ["", *last]
+    assert run(capsys, "fit t.csv --schema t.toml --epsilon 1 --delta 1e-3 --out m.json")[0] == 2 * code
+
+
+def test_a_curators_check_needs_a_column_to_look_at(folder, capsys):
+    Path("t.csv").write_text("x,y\n1,2\n")
+    code, _, err = run(capsys, "schema check s.toml t.csv --curator")
+    assert (code, "The table has none of the columns that the schema names" in err) == (2, True)
 
 
 @pytest.mark.filterwarnings("default:For the curator")

@@ -195,17 +195,21 @@ def _check(options: argparse.Namespace) -> int:
     print_table(HEADER, declared_rows(schema))
     if not options.data:
         return 0
-    lacks, beside = compared(schema, [name for name in declared(options) if name != options.person])
+    names = [name for name in declared(options) if name != options.person]
+    lacks, beside = compared(schema, names)
     print("", *(lacks or [f"{named(options)} has all the columns that the schema names."]), *beside, sep="\n")
-    if options.curator and not lacks:
-        _inspect(options, schema)
-    return 1 if lacks else 0
+    if not options.curator:
+        return 1 if lacks else 0
+    refused = _inspect(options, schema, names)
+    return 1 if lacks or refused else 0
 
 
-def _inspect(options: argparse.Namespace, schema: Schema) -> None:
+def _inspect(options: argparse.Namespace, schema: Schema, names: Sequence[str]) -> bool:
+    """Count the cells that do not fit, in the columns that are there; whether a fit would be refused for them."""
     from tacit.schema.inspection import HEADER, Inspection
 
-    inspection = Inspection.of(schema)
+    inspection = Inspection.of(schema, names)
+    check(inspection.seen, "The table has none of the columns that the schema names: there is nothing to count.")
     with progress(options.progress) as say:
         say(f"Reading {named(options)}")
         for piece in scanned(options, schema).source.pieces:
@@ -213,5 +217,5 @@ def _inspect(options: argparse.Namespace, schema: Schema) -> None:
                 inspection.see(table)
     print(f"\n{_ALOUD}\n")
     print_table(HEADER, [one.row() for one in inspection.seen], numbers=True)
-    remarks = [remark for one in inspection.seen for remark in one.remarks()]
-    print("", *(remarks or ["Every cell fits."]), sep="\n")
+    print("", *inspection.sentences(), sep="\n")
+    return any(one.refused for one in inspection.seen)
