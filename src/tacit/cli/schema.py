@@ -180,7 +180,6 @@ def _price(guarantee: Guarantee) -> str:
 
 def _check(options: argparse.Namespace) -> int:
     """Say what a schema declares and, of a table, which columns do not agree; 1 where a fit would be refused."""
-    from tacit.estimators.earlier import schema_guarantee  # brings scikit-learn along, which a skeleton does without
     from tacit.schema.comparison import HEADER, compared, declared_rows, sentences
 
     check(len(options.data) > 1, "Name the schema: tacit schema check SCHEMA.toml [DATA ...]")
@@ -189,9 +188,7 @@ def _check(options: argparse.Namespace) -> int:
     _refuse(options, _WRITTEN, "cannot be used with check.")
     schema = Schema.load(place)
     schema = schema if options.target is None else schema.with_target(options.target)
-    guarantee = schema_guarantee(schema)
-    cost = [] if guarantee is None else [_FOUND.format(price=_price(guarantee))]
-    print(*map(one_line, [f"{place} is a valid schema.", *cost, *sentences(schema)]), sep="\n", end="\n\n")
+    print(*map(one_line, [f"{place} is a valid schema.", *_cost(schema), *sentences(schema)]), sep="\n", end="\n\n")
     print_table(HEADER, declared_rows(schema))
     if not options.data:
         return 0
@@ -202,6 +199,17 @@ def _check(options: argparse.Namespace) -> int:
         return 1 if lacks else 0
     refused = _inspect(options, schema, names)
     return 1 if lacks or refused else 0
+
+
+def _cost(schema: Schema) -> list[str]:
+    """What a schema cost that was found in records."""
+    if schema.found is None:
+        return []
+    from tacit.estimators.earlier import schema_guarantee  # brings scikit-learn along, which other schemas do without
+
+    guarantee = schema_guarantee(schema)
+    assert guarantee is not None  # for the type checker
+    return [_FOUND.format(price=_price(guarantee))]
 
 
 def _inspect(options: argparse.Namespace, schema: Schema, names: Sequence[str]) -> bool:
