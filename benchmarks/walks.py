@@ -65,7 +65,8 @@ def tasks(folder: Path) -> dict[str, Callable[[], object]]:
     def fit_command() -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             paths = [str(folder / name) for name in ("people.csv", "schema.toml", "model.json")]
-            assert main(["fit", paths[0], "--schema", paths[1], "--epsilon", "1", "--out", paths[2]]) == 0
+            given = ["--schema", paths[1], "--epsilon", "1", "--out", paths[2], "--overwrite"]
+            assert main(["fit", paths[0], *given]) == 0
 
     protocol = Protocol.create(epsilon=1.0, delta=1e-5, cohort=500, columns=3, target=Target("y", ("no", "yes")))
 

@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-FIT = "fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json"
+FIT = "fit data.csv --target income --epsilon 1 --schema schema.toml --overwrite --out model.json"
 
 
 def run(capsys: pytest.CaptureFixture[str], line: str, *more: str) -> tuple[int, str, str]:
@@ -125,7 +125,7 @@ def test_counts_and_quantiles_are_tasks(
     rng = np.random.default_rng(0)
     lines = [f"{a:.3f},{min(9, rng.poisson(1 + 3 * a))}" for a in rng.uniform(size=300)]
     Path("counts.csv").write_text("\n".join(["a,n", *lines]) + "\n")
-    line = "fit counts.csv --epsilon 1 --target n --out counts.json "
+    line = "fit counts.csv --epsilon 1 --target n --overwrite --out counts.json "
     assert run(capsys, f"{line} --target-bounds 0 9 {options}")[0] == 0
     assert json.loads(Path("counts.json").read_text())["estimator"] == estimator
     assert run(capsys, "verify counts.json")[0] == 0
@@ -302,7 +302,7 @@ def test_errors_are_one_sentence_and_nothing_is_written(
         (f"age,job,income\n1,{SECRET},\xff\n".encode("latin-1"), "not UTF-8"),
         (b'age,job,income\n1,"' + b"x" * 2_000_000 + b'",a\n', "not a readable CSV file"),
         (f"age,job,income\n1,clerk,{SECRET}\n".encode(), "label outside classes"),
-        (b"job,income\nclerk,>50K\n", "lacks the columns ['age']"),
+        (b"job,income\nclerk,>50K\n", "The table has no column 'age', which the schema names."),
         (b"age,job,income\n", "data.csv has no rows"),
         (b"age;job;income\n30;clerk;>50K\n", None),  # the first line tells the separator
         (b"age\tjob\tincome\n30\tclerk\t>50K\n", None),

@@ -31,7 +31,7 @@ values = ["clerk", "miner"]
 """
 BOUNDED = SCHEMA.replace('name = "ill"\nclasses = ["no", "yes"]', 'name = "days"\nlower = 0\nupper = 60')
 RECORDS = 300
-FIT = "fit people.csv --schema schema.toml --epsilon 2 --out model.json --additive"
+FIT = "fit people.csv --schema schema.toml --epsilon 2 --overwrite --out model.json --additive"
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def run(capsys, line):
 
 
 def test_scores_of_classes_with_people_and_a_file(folder, capsys):
-    line = "evaluate model.json people.csv --epsilon 2 --metrics accuracy,auc --seed 3 --out scores.json"
+    line = "evaluate model.json people.csv --epsilon 2 --metrics accuracy,auc --seed 3 --overwrite --out scores.json"
     code, out, err = run(capsys, line + " --person person --rows-per-person 3 --level 0.9")
     assert code == 0, err
     assert out.splitlines()[0].split() == ["score", "value", "low", "high"]
@@ -79,7 +79,7 @@ def test_a_ledger_is_charged(folder, capsys):
 
 
 def test_the_class_is_chosen_and_named(folder, capsys):
-    line = "evaluate model.json people.csv --epsilon 50 --metrics recall --seed 3 --out scores.json"
+    line = "evaluate model.json people.csv --epsilon 50 --metrics recall --seed 3 --overwrite --out scores.json"
     for option, label in (("", "yes"), (" --positive no", "no")):
         code, out, err = run(capsys, line + option)
         assert code == 0, err
@@ -124,13 +124,13 @@ def test_scores_of_numbers(folder, capsys):
     ("line", "words"),
     [
         ("evaluate days.json plain.csv --epsilon 1", "--target"),
-        ("evaluate days.json plain.csv --epsilon 1 --target weeks", "no columns ['weeks']"),
+        ("evaluate days.json plain.csv --epsilon 1 --target weeks", "no column 'weeks'"),
         ("evaluate model.json people.csv --epsilon 1 --metrics rmse", "for models with numbers"),
         ("evaluate model.json people.csv --epsilon 1 --level 1.5", "level=1.5"),
         ("evaluate model.json people.csv --epsilon 0", "epsilon=0"),
         ("evaluate model.json people.csv --epsilon 1 --positive ill", "one of the model's classes, 'no' and 'yes'"),
         ("evaluate model.json people.csv --epsilon 1 --rows-per-person 3", "groups="),
-        ("evaluate model.json people.csv --epsilon 1 --person nobody --rows-per-person 3", "no columns ['nobody']"),
+        ("evaluate model.json people.csv --epsilon 1 --person nobody --rows-per-person 3", "no column 'nobody'"),
         ("evaluate model.json people.csv --epsilon 1 --out nowhere/scores.json", "does not exist"),
     ],
 )

@@ -36,7 +36,7 @@ upper = 45
 lower = 18
 upper = 90
 """
-FIT = "--schema schema.toml --epsilon 1 --out model.json"
+FIT = "--schema schema.toml --epsilon 1 --overwrite --out model.json"
 CHILD = """
 import os, signal, sys
 from tacit.cli import console

@@ -32,7 +32,7 @@ upper = 100
 [columns.sex]
 values = ["female", "male"]
 """
-FIT = "--schema s.toml --epsilon 1 --seed 1 --method output --precondition no --out"
+FIT = "--schema s.toml --epsilon 1 --seed 1 --method output --precondition no --overwrite --out"
 
 
 def rows(count=60):
@@ -119,9 +119,9 @@ def test_decimal_commas_are_numbers_wherever_cells_are_read(folder, capsys, monk
     for small in (2**23, 0):
         monkeypatch.setattr(inputs, "SMALL", small)
         for command in (
-            f"fit {{}} --target y --classes 0,1 --weight w {common} --out m.json",
+            f"fit {{}} --target y --classes 0,1 --weight w {common} --overwrite --out m.json",
             f"evaluate m.json {{}} --target y {common}",
-            f"fit {{}} --target a --target-bounds 0 1 {common} --out n.json",
+            f"fit {{}} --target a --target-bounds 0 1 {common} --overwrite --out n.json",
             f"evaluate n.json {{}} --target a --target-bounds 0 1 {common}",
             "predict n.json {}",
             f"describe {{}} {common}",
@@ -158,7 +158,7 @@ def test_a_skeleton_is_written_once_and_refused_until_filled_in(folder, capsys):
     assert run(capsys, "schema plain.csv --numbers age --missing ? --out new.toml")[0] == 0
     assert tomllib.loads(Path("new.toml").read_text(encoding="utf-8"))["missing"] == ["?"]
     code, _, err = run(capsys, "schema plain.csv --out new.toml")
-    assert (code, "filling in a schema is work" in err) == (2, True)
+    assert (code, "already exists. Choose another name, or add --overwrite" in err) == (2, True)
     for line in (f"fit plain.csv {FIT.replace('s.toml', 'new.toml')} m.json --target ill", "schema check new.toml"):
         code, _, err = run(capsys, line)
         assert code == 2
@@ -202,7 +202,7 @@ def test_bounds_and_categories_can_be_paid_for(folder, capsys, monkeypatch):
     for kind in ("toml", "json"):
         code, out, err = run(capsys, f"schema check found.{kind} many.csv")
         assert (code, "found in records, at a price of epsilon = 2 and delta = 0.0001" in out) == (0, True)
-        fit = f"fit many.csv --schema found.{kind} --delta 1e-4 --epsilon 1 --out {kind}.model"
+        fit = f"fit many.csv --schema found.{kind} --delta 1e-4 --epsilon 1 --overwrite --out {kind}.model"
         code, out, err = run(capsys, fit)
         assert (code, out.startswith("(3, 0.0002)-differential privacy")) == (0, True), (out, err)
         (whole,) = stated(f"{kind}.model")
@@ -265,7 +265,7 @@ def test_a_check_says_what_fits_and_quotes_cells_for_the_curator_alone(folder, c
     code, out, _ = run(capsys, "schema check s.toml plain.csv --curator")
     assert code == 1
     assert "The table lacks 'age'. Did you mean 'Age' by 'age'?" in out
-    assert "Female" not in out
+    assert "'sex' has cells that are not among its values: 'Female'" in out  # the other columns are looked at
     Path("plain.csv").write_text(text().replace("female", "Female"), encoding="utf-8")
     code, public, _ = run(capsys, "schema check s.toml plain.csv")
     assert (code, "NOT PRIVATE" in public, "Female" in public) == (0, False, False)
@@ -274,6 +274,53 @@ def test_a_check_says_what_fits_and_quotes_cells_for_the_curator_alone(folder, c
     code, out, _ = run(capsys, "schema check s.toml plain.csv --curator")
     assert out.startswith(public)
     assert out.index("NOT PRIVATE") < out.index("(did you mean 'female'?)")
+
+
+@pytest.mark.parametrize(
+    ("table", "code", "last"),
+    [
+        ("age,ill\n50,no\n60,yes\n", 0, ["In these columns, every cell fits."]),
+        ("age,ill\n50,no\n,yes\n60,no\n", 0, ["In these columns, every cell that is not missing fits."]),
+        ("age,ill\n50,no\n7,yes\n99,no\n", 0, ["'age' has cells beyond its bounds (2): moved to the bounds."]),
+        (
+            "age,ill\n50,no\n55,\n60,yes\n", 1,
+            [
+                "'ill' is the target, and missing in 1 row: remove them first.",
+                "A fit would be refused because of 'ill'.",
+            ],
+        ),
+        (
+            "age,ill\n50,no\n55,No\n60,yes\n", 1,
+            [
+                "'ill' has cells that are not among its values: 'No' in 1 (did you mean 'no'?).",
+                "A fit would be refused because of 'ill'.",
+            ],
+        ),
+        (
+            "age,ill\nx,no\ny,yes\n", 1,
+            [
+                "'age' has cells that are not numbers: 'x' in 1, 'y' in 1.",
+                "'age' has no cell that the schema describes: to the model it says nothing.",
+                "A fit would be refused because of 'age'.",
+            ],
+        ),
+        ("ill\nno\nyes\n", 1, ["In these columns, every cell fits."]),
+    ],
+)  # fmt: skip
+def test_a_curators_check_says_what_a_fit_would_do(folder, capsys, table, code, last):
+    Path("t.csv").write_text(table)
+    Path("t.toml").write_text('target.name = "ill"\ntarget.classes = ["no", "yes"]\ncolumns.age.lower = 18\n'
+                              'columns.age.upper = 90\n')  # fmt: skip
+    found, out, _ = run(capsys, "schema check t.toml t.csv --curator")
+    assert found == code
+    assert out.splitlines()[-len(last) - 1 :] == ["", *last]
+    assert run(capsys, "fit t.csv --schema t.toml --epsilon 1 --delta 1e-3 --out m.json")[0] == 2 * code
+
+
+def test_a_curators_check_needs_a_column_to_look_at(folder, capsys):
+    Path("t.csv").write_text("x,y\n1,2\n")
+    code, _, err = run(capsys, "schema check s.toml t.csv --curator")
+    assert (code, "The table has none of the columns that the schema names" in err) == (2, True)
 
 
 @pytest.mark.filterwarnings("default:For the curator")

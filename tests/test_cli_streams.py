@@ -89,8 +89,10 @@ PLACES = [
 ]
 
 
-FIT = "--schema schema.toml --epsilon 2 --seed 1 --target ill --classes no,yes --out"
-ONE_PASS = "--schema schema.toml --epsilon 2 --seed 1 --target days --target-bounds 0 45 --method statistics --out"
+FIT = "--schema schema.toml --epsilon 2 --seed 1 --target ill --classes no,yes --overwrite --out"
+ONE_PASS = (
+    "--schema schema.toml --epsilon 2 --seed 1 --target days --target-bounds 0 45 --method statistics --overwrite --out"
+)
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -142,7 +144,7 @@ def test_predictions_of_several_files_are_those_of_one_in_order(folder, capsys, 
 @pytest.mark.parametrize("options", ["", "--person person --rows-per-person 2", "--adjacency add-remove --delta 1e-6"])
 def test_scores_of_several_files_are_those_of_one(folder, capsys, options):
     assert run(capsys, f"fit one.parquet {FIT} one.json")[0] == 0
-    line = f"--epsilon 1 --seed 3 --metrics accuracy,auc,log_loss,calibration {options} --out"
+    line = f"--epsilon 1 --seed 3 --metrics accuracy,auc,log_loss,calibration {options} --overwrite --out"
     assert run(capsys, f"evaluate one.json one.parquet {line} one.scores")[0] == 0
     for place in ("parquet/*.parquet", "csv"):
         code, _, err = run(capsys, f"evaluate one.json {place} {line} many.scores")
@@ -234,7 +236,7 @@ def test_time_is_left_where_a_share_is_known(monkeypatch):
 
 def test_a_training_by_steps_tells_them(folder, capsys, monkeypatch):
     monkeypatch.setattr(console, "LONG", 0.0)
-    fit = "fit one.parquet --schema schema.toml --target ill --classes no,yes --epsilon 1 --seed 1 --out s.json"
+    fit = "fit one.parquet --schema schema.toml --target ill --classes no,yes --epsilon 1 --overwrite --out s.json"
     _, _, err = run(capsys, f"{fit} --method gradient --progress")
     steps = [line.split()[1:4] for line in err.splitlines() if line.startswith("Step ")]
     total = steps[0][2].rstrip(",.")
@@ -293,7 +295,7 @@ def test_unreadable_cells_are_told_wherever_they_stand(folder, capsys, kind):
 
     first, last, long, none = write("u1", good), write("u2", bad), write("u3", good + bad), write("u4", bad)
     words = "some cells of 'age' are not numbers and count as missing"
-    fit = "fit {} --schema texts.toml --epsilon 1 --seed 1 --out u.json"
+    fit = "fit {} --schema texts.toml --epsilon 1 --seed 1 --overwrite --out u.json"
     for data in (f"{first} {last}", f"{first} {long}", long):
         for line in (
             fit.format(data), f"predict u.json {data}", f"evaluate u.json {data} --epsilon 1 --seed 1",

@@ -48,6 +48,25 @@ def test_a_command_loads_its_own_options_only():
     assert not found & {"tacit.cli.verify", "tacit.cli.options.fit", "tacit.cli.options.protocol", "jinja2", "rich"}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["schema", "t.csv"], ["schema", "check", "s.toml", "t.csv"], ["ledger", "show", "l.sqlite"],
+        ["verify", "l.sqlite"], ["statement", "l.sqlite"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_commands_that_train_nothing_load_no_estimators(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("age,ill\n40,no\n50,yes\n")
+    (tmp_path / "s.toml").write_text(
+        'target = {name = "ill", classes = ["no", "yes"]}\ncolumns.age = {lower = 0, upper = 99}\n'
+    )
+    tacit.Ledger("l.sqlite", epsilon=1, delta=1e-6)
+    found = loaded_after(f"from tacit.cli.main import main\nassert main({words}) == 0")
+    assert not found & {"sklearn", "pandas", "scipy.stats", "scipy.optimize", "torch"}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_shows_its_help(name, capsys):
     from tacit.cli.main import main

@@ -385,7 +385,8 @@ def test_audits_leave_out_exactly_this_category():
 def test_the_command_prints_notes_and_a_filter_turns_them_off(tmp_path, capsys):
     rows = "\n".join(f"{i / 10},{'yes' if i % 2 else 'no'}" for i in range(6))
     (tmp_path / "few.csv").write_text(f"a,b\n{rows}\n")
-    words = ["fit", str(tmp_path / "few.csv"), "--target", "b", "--classes", "no,yes", "--epsilon", "1", "--out"]
+    more = "--target b --classes no,yes --epsilon 1 --overwrite --out"
+    words = ["fit", str(tmp_path / "few.csv"), *more.split()]
     with warnings.catch_warnings():
         warnings.simplefilter("always", CuratorNote)
         assert main([*words, str(tmp_path / "model.json")]) == 0

@@ -153,7 +153,7 @@ def test_small_files_large_files_and_several_files_have_the_same_people(command,
     (tmp_path / "whole.csv").write_text(head + "".join(rows))
     (tmp_path / "one.csv").write_text(head + "".join(rows[:31]))
     (tmp_path / "two.csv").write_text(head + "".join(rows[31:]))
-    tail = ["--epsilon", "1", "--person", "who", "--rows-per-person", "1", "--out"]
+    tail = ["--epsilon", "1", "--person", "who", "--rows-per-person", "1", "--overwrite", "--out"]
     before = {"fit": ["--schema", "schema.json"], "describe": ["--schema", "schema.json"], "evaluate": []}[command]
     model = ["model.json"] if command == "evaluate" else []
     if model:

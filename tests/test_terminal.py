@@ -51,7 +51,7 @@ def test_names_cells_and_labels_stay_in_their_lines(tmp_path, monkeypatch, capsy
     )
     Ledger("l.sqlite", epsilon=9, delta=1e-3)
     for words, code in (
-        (["schema", "check", "s.toml", "t.csv", "--curator"], 0),
+        (["schema", "check", "s.toml", "t.csv", "--curator"], 1),
         (["describe", "t.csv", "--epsilon", "9", "--progress", "on", "--ledger", "l.sqlite"], 0),
         (["fit", f"{FORGED}.csv", "--target", "ill", "--classes", "no,yes", "--epsilon", "1", "--out", "m.json"], 2),
         (["ledger", "show", "l.sqlite"], 0),
@@ -93,7 +93,7 @@ def test_a_closed_stderr_changes_nothing(tmp_path):
     (tmp_path / "s.toml").write_text("[columns.age]\nlower = 0\nupper = 9\n")
     done = _run(["schema", "check", "s.toml", "t.csv", "--curator"], tmp_path, preexec_fn=lambda: os.close(2))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("Every cell fits.\n")
+    assert done.stdout.endswith("In these columns, every cell fits.\n")
 
 
 def test_letters_that_the_terminal_lacks_are_escaped(tmp_path):

@@ -179,7 +179,8 @@ def test_the_command_line_knows_people_and_weights(rng, tmp_path, capsys):
         writer.writerows(
             [*row[:2], f"p{i // 3}", 1 + i % 2, label] for i, (row, label) in enumerate(zip(X, y, strict=True))
         )
-    fit = ["fit", str(path), "--target", "y", "--classes", "0,1", "--epsilon", "1", "--out", str(out), "--seed", "1"]
+    line = "--target y --classes 0,1 --epsilon 1 --seed 1 --overwrite --out"
+    fit = ["fit", str(path), *line.split(), str(out)]
     own = ["--person", "who", "--rows-per-person", "2", "--weight", "heavy", "--weight-bound", "2"]
     assert main([*fit, *own, "--class-weight", "balanced"]) == 0
     model = load(out).model

@@ -174,7 +174,7 @@ def test_a_protected_record_is_not_called_unprotected(folder, capsys):
 
 
 def test_the_honest_fraction_on_the_command_line(folder, capsys):
-    line = "protocol --force --schema s.json --epsilon 2 --delta 1e-3 --cohort 250 --out q.json --honest "
+    line = "protocol --overwrite --schema s.json --epsilon 2 --delta 1e-3 --cohort 250 --out q.json --honest "
     code, out, _ = run(capsys, line + "0.5")
     assert code == 0
     assert "at least 125 of the 250 contributors (honest = 0.5)" in " ".join(out.split())
@@ -276,7 +276,7 @@ def test_the_command_line_replaces_nothing_and_says_what_it_added(folder, capsys
     before = (folder / "p.json").read_text()
     code, _, err = run(capsys, line)
     assert code == 2
-    assert "--force" in err
+    assert "add --overwrite to replace it" in err
     assert (folder / "p.json").read_text() == before
     assert run(capsys, line + " --force")[0] == 0
     assert (folder / "p.json").read_text() != before

@@ -6,7 +6,9 @@ import argparse
 import math
 import os
 import re
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -152,12 +154,22 @@ def _nothing(text: str, share: float | None = None) -> None:
     """Nobody is looking."""
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> None:
+def width() -> int:
+    """Columns that a line of standard output may have."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
+
+
+def print_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False, lines_below: int = 0
+) -> None:
     """Print rows of text in aligned columns, as wide as the terminal: long cells are folded there, and nowhere else.
 
     Numbers stand to the right: columns that hold nothing else, and with ``numbers`` all columns but the first. What is
-    in a cell stays in its line.
+    in a cell stays in its line. On a terminal of fewer than ``lines_below`` columns, every cell has a line of its own.
     """
+    if width() < lines_below:
+        _print_lines(header, rows)
+        return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -176,6 +188,20 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers
     with console.capture() as caught:
         console.print(table)
     print(*(line.rstrip() for line in caught.get().splitlines()), sep="\n")
+
+
+def _print_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The first cell of each row, and below it the others with their names; empty cells are left out."""
+    for row in rows:
+        (_, first), *others = ((name, one_line(cell)) for name, cell in zip(header, row, strict=False) if cell)
+        print(first)
+        for name, cell in others:
+            print(
+                textwrap.fill(
+                    f"{one_line(name)}: {cell}", width(), initial_indent="  ", subsequent_indent="      ",
+                    break_on_hyphens=False,
+                )
+            )  # fmt: skip
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
@@ -209,6 +235,17 @@ def check_place(options: argparse.Namespace, name: str = "out") -> None:
     for file in _inputs(options):
         same = place.exists() and file.exists() and place.samefile(file)
         check(not same, f"{option} is the input {file} and would be overwritten. Choose another name.")
+
+
+def check_new(options: argparse.Namespace, name: str = "out") -> None:
+    """Say so too where a file is there already: a result that was paid for is replaced only with ``--overwrite``."""
+    check_place(options, name)
+    path = vars(options)[name]
+    there = bool(path) and Path(path).exists()
+    check(
+        options.overwrite or not there,
+        f"--{name.replace('_', '-')} {path} already exists. Choose another name, or add --overwrite to replace it.",
+    )
 
 
 def _inputs(options: argparse.Namespace) -> Iterator[Path]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.checks import check
-from tacit.cli.console import check_place, print_table, progress
-from tacit.cli.inputs import is_small, named, scanned, whole
-from tacit.cli.tasks import whose_rows
+from tacit.cli.console import check_new, print_table, progress
+from tacit.cli.inputs import check_there, is_small, named, scanned, whole
+from tacit.cli.tasks import extra_columns, whose_rows
 from tacit.cli.terminal import one_line
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
@@ -19,6 +19,8 @@ from tacit.schema import Schema
 from tacit.statistics.describe import describe
 from tacit.statistics.description import HEADER
 
+_WIDE = 150
+"""Columns of a terminal from which on the table is readable as one."""
 _SEEDED = (
     "WARNING: --seed makes the noise predictable: anyone who knows the seed can remove it. Use it for experiments on "
     "public data only; never release such a table."
@@ -27,8 +29,14 @@ _SEEDED = (
 
 def run(options: argparse.Namespace) -> int:
     """Release the table, print it with its guarantee, and write it."""
-    check_place(options)
-    check_place(options, "write_schema")
+    check_new(options)
+    check_new(options, "write_schema")
+    check(
+        not options.out
+        or not options.write_schema
+        or Path(options.out).resolve() != Path(options.write_schema).resolve(),
+        "--out and --write-schema name the same file. Choose different names.",
+    )
     check(
         not (options.schema and options.write_schema),
         "A declared schema is not written again. Leave out --write-schema.",
@@ -58,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             adjacency=options.adjacency, ledger=options.ledger, random_state=options.seed, level=options.level,
             target=options.target, rows_per_person=options.rows_per_person, **given,
         )  # fmt: skip
-    print_table(HEADER, found.rows())
+    print_table(HEADER, found.rows(), lines_below=_WIDE)
     print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}.\n\n{found.guarantee}")
     if options.out:
         write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
@@ -81,8 +89,10 @@ def _scanned(options: argparse.Namespace, schema: Schema | None) -> tuple[Any, d
     """The table, to be read a batch at a time, and the name of the column of whose rows they are."""
     found = scanned(options, schema)
     _check_target(options, found.names)
+    check_there(options, extra_columns(options), found.names)
+    check_there(options, schema.names if schema else (), found.names, ", which the schema names")
     return found, {} if options.person is None else {"groups": options.person}
 
 
 def _check_target(options: argparse.Namespace, names: Any) -> None:
-    check(not options.target or options.target in names, f"The table has no column {options.target!r} to predict.")
+    check_there(options, [options.target] if options.target else [], names, " to predict")

@@ -13,8 +13,8 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import check_place, print_table, progress, warn_unreadable
-from tacit.cli.inputs import is_small, look, named, scanned, whole
+from tacit.cli.console import check_new, print_table, progress, warn_unreadable
+from tacit.cli.inputs import check_there, is_small, look, named, scanned, whole
 from tacit.cli.terminal import one_line
 from tacit.data.cells import key_of
 from tacit.data.tables import Table, numbers
@@ -31,7 +31,7 @@ _SEEDED = (
 
 def run(options: argparse.Namespace) -> int:
     """Ask, charge, and print every score with its interval."""
-    check_place(options)
+    check_new(options)
     model, schema = files.load(options.model)
     name = _target_name(options, schema)
     if options.seed is not None:
@@ -80,6 +80,7 @@ def _label(model: Path) -> str:
 def _scanned(options: argparse.Namespace, model: Any, schema: Schema | None, name: str) -> tuple[Any, Any, Any, Any]:
     """The model, the table, to be read again, and the names of the target and of whose rows they are."""
     found = scanned(options, schema)
+    check_there(options, [name] if options.person is None else [name, options.person], found.names)
     look(found)
     return model, found, name, options.person
 
@@ -88,8 +89,8 @@ def _whole(options: argparse.Namespace, model: Any, schema: Schema | None, name:
     """The model, rows, targets, and whose rows they are."""
     beside = [name] if options.person is None else [name, options.person]
     table = whole(options, [*wanted(model, schema), *beside])
-    absent = [column for column in beside if column not in table]
-    check(not absent, f"The table has no columns {absent}.")
+    check_there(options, beside, table)
+    check_there(options, wanted(model, schema), table, ", which the model was trained on")
     rows = ModelRows.of(model, schema, list(table))
     if schema is not None:
         warn_unreadable(schema.check_readable(table))

@@ -12,8 +12,8 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check, counted
-from tacit.cli.console import Say, check_place, progress, warn_unreadable
-from tacit.cli.inputs import check_named, is_small, look, named, scanned, whole
+from tacit.cli.console import Say, check_new, check_place, progress, warn_unreadable
+from tacit.cli.inputs import check_named, check_there, is_small, look, named, scanned, whole
 from tacit.cli.tasks import estimator, extra_columns, whose_rows
 from tacit.cli.terminal import one_line
 from tacit.data import tables
@@ -40,7 +40,7 @@ _SEEDED = (
 
 def run(options: argparse.Namespace) -> int:
     """Train, write the model, and print its guarantee."""
-    check_place(options)
+    check_new(options)
     check_place(options, "report")
     if options.report:
         same = Path(options.report).resolve() == Path(options.out).resolve()
@@ -82,11 +82,13 @@ def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, t
     """Train on a small file, which is read whole; the columns that predict, where there is no schema."""
     own = extra_columns(options)
     table = whole(options, None if schema is None else [target.name, *schema.names, *own])
-    check(target.name in table, f"The table has no column {target.name!r} to predict.")
+    check_there(options, [target.name], table, " to predict")
     given = whose_rows(options, table)
     names = [name for name in table if name not in (target.name, *own)]
     if schema is None:
         check_named(names)
+    else:
+        check_there(options, schema.names, table, ", which the schema names")
     say("Encoding")
     targets = target.read(table, () if schema is None else schema.missing)
     rows: Any
@@ -103,7 +105,8 @@ def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, t
 def _fit_scanned(options: argparse.Namespace, model: Any, schema: Schema | None, target: Target, say: Say) -> list[str]:
     """Train on a table that is read again for every pass."""
     found = scanned(options, schema)
-    check(target.name in found.names, f"The table has no column {target.name!r} to predict.")
+    check_there(options, [target.name], found.names, " to predict")
+    check_there(options, extra_columns(options), found.names)
     names = [name for name in found.names if name not in (target.name, *extra_columns(options))]
     if schema is None:
         check_named(names)

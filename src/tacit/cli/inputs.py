@@ -6,17 +6,18 @@ Both give the same bits.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.checks import check
+from tacit.checks import check, refuse
 from tacit.cli.console import warn_unreadable
 from tacit.cli.terminal import one_line
 from tacit.data import tables
 from tacit.data.compressed import compression, is_damage, opened
 from tacit.data.curator import FEW, of_a_batch
+from tacit.data.spelling import meant
 from tacit.data.tables import Table
 from tacit.schema import Category, Schema
 from tacit.schema.legible import note_unlisted
@@ -70,6 +71,17 @@ def declared(options: argparse.Namespace) -> dict[str, str]:
     """The names of the columns, and their types where files declare them. No cell is read."""
     given = dialect(options)
     return declared_types(options.data, separator=given["separator"], encoding=given["encoding"])
+
+
+def check_there(options: argparse.Namespace, names: Iterable[str], known: Iterable[str], what: str = "") -> None:
+    """Refuse columns that a table does not have, and say which of its names, which are public, may be meant.
+
+    ``known``: the columns that were read, which may be some of them only. ``what`` says more about the one column.
+    """
+    present = set(known)
+    for name in names:
+        if name not in present:
+            refuse(f"The table has no column {name!r}{what}.{meant([name], declared(options))}")
 
 
 def check_named(names: Sequence[str]) -> None:

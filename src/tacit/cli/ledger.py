@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tacit.checks import PrivacyError, at_most, check
-from tacit.cli.console import print_table
+from tacit.cli.console import print_table, width
 from tacit.ledger.book import Ledger
 from tacit.ledger.store import store_at
 
@@ -18,6 +18,8 @@ _CAUTION = (
     "--digest."
 )
 _BAR = 30
+_WIDE, _NARROW = 110, 72
+"""Columns of a terminal that are enough for the bars, and too few for a table."""
 
 
 def run_create(options: argparse.Namespace) -> int:
@@ -44,7 +46,9 @@ def run_show(options: argparse.Namespace) -> int:
     ]  # fmt: skip
     if rows:
         rows.append(["", "", "all", "", at_most(ledger.spent()), *_drawn(sum(parts))])
-        print_table(["", "time (UTC)", "label", "method", "epsilon", "part", "of the budget"], rows)
+        header = ["", "time (UTC)", "label", "method", "epsilon", "part", "of the budget"]
+        shown = len(header) if width() >= _WIDE else len(header) - 1  # without the bar
+        print_table(header[:shown], [row[:shown] for row in rows], lines_below=_NARROW)
         print(f"\nepsilon: of each release alone, at delta = {ledger.delta:.3g}.")
         print(f"part: of the budget, as the ledger's filter counts it ({used}).")
         print()

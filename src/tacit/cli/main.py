@@ -27,6 +27,10 @@ COMMANDS = {
         "tacit.cli.options.schema:arguments",
         "Write a schema to fill in from the names of a table's columns, or check one.",
     ),
+    "split": (
+        "tacit.cli.options.split:arguments",
+        "Divide a table into one to train on and one to score on, with each person in one of them.",
+    ),
     "describe": ("tacit.cli.options.describe:arguments", "Take a first look at a CSV or Parquet table, privately."),
     "fit": ("tacit.cli.options.fit:arguments", "Train a private model on a CSV or Parquet table."),
     "predict": (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit import files
 from tacit.checks import at_most, check, counted
-from tacit.cli.console import Say, check_place, progress
+from tacit.cli.console import Say, check_new, progress
 from tacit.cli.inputs import dialect
 from tacit.cli.terminal import one_line
 from tacit.data import tables
@@ -29,11 +29,7 @@ _SEEDED = "WARNING: --seed makes the noise predictable: anyone who knows the see
 
 def protocol(options: argparse.Namespace) -> int:
     """Fix the public numbers of a collection, and print what it guarantees."""
-    check_place(options)
-    check(
-        options.force or not Path(options.out).exists(),
-        f"{options.out} exists, and submissions may have been made for it; use another name, or --force to replace it.",
-    )
+    check_new(options)
     protocol = Protocol.create(
         epsilon=options.epsilon, delta=options.delta, cohort=options.cohort, schema=Schema.load(options.schema),
         record_epsilon=options.record_epsilon, radius=options.radius, clip=options.clip, surrogate=options.surrogate,
@@ -47,7 +43,7 @@ def protocol(options: argparse.Namespace) -> int:
 
 def contribute(options: argparse.Namespace) -> int:
     """Perturb the rows of a table, and write what may leave their owners."""
-    check_place(options)
+    check_new(options)
     protocol = Protocol.load(options.protocol)
     schema = protocol.schema
     if schema is None:
@@ -144,7 +140,7 @@ def _receipts(database: Database, paths: Sequence[str], say: Say) -> Iterator[tu
 
 def train(options: argparse.Namespace) -> int:
     """Train on what the database holds, and write the model and both guarantees."""
-    check_place(options)
+    check_new(options)
     check(Path(options.database).is_file(), f"There is no database {options.database}.")
     protocol = Protocol.load(options.protocol)
     with progress(options.progress) as say, Database(protocol, options.database) as database:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.checks import at_most, check
-from tacit.cli.console import check_place, print_table, progress
-from tacit.cli.inputs import declared, is_small, named, scanned, whole
+from tacit.cli.console import check_new, print_table, progress
+from tacit.cli.inputs import check_there, declared, is_small, named, scanned, whole
 from tacit.cli.terminal import one_line
-from tacit.data.spelling import meant
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
 from tacit.schema import Schema
@@ -35,7 +34,7 @@ _TYPES = {
 """What columns of a declared type are, by how the type's word begins; of '' and 'null' nothing is known."""
 _PAID = ("epsilon", "delta", "ledger", "label", "rows_per_person", "seed")
 """Options that --private alone has a use for."""
-_WRITTEN = ("out", "numbers", "categories", "missing", "private", *_PAID)
+_WRITTEN = ("out", "overwrite", "numbers", "categories", "missing", "private", *_PAID)
 """Options that a check has no use for."""
 _ALOUD = (
     "NOT PRIVATE: what follows is counted in the records without noise, and quotes them. It is only for the person who "
@@ -56,14 +55,10 @@ _SEEDED = (
 
 def run(options: argparse.Namespace) -> int:
     """Write a schema to fill in, or one that was paid for; or look at one."""
-    check_place(options)
+    check_new(options)
     if options.data[0] == "check":
         return _check(options)
     check(not options.curator, "--curator can only be used with `tacit schema check`.")
-    check(
-        not (options.out and Path(options.out).exists()),
-        f"{options.out} already exists, and filling in a schema is work. Choose another name, or remove it first.",
-    )
     kinds_of_file = (".toml", ".json") if options.private else (".toml",)
     check(
         not options.out or Path(options.out).suffix.lower() in kinds_of_file,
@@ -73,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     unmarked = not any(types.values())  # a CSV file: its first line may be a record
     if unmarked:
         check_header(types, named(options))
-    check(options.person is None or options.person in types, f"The table has no column {options.person!r}.")
+    check_there(options, [] if options.person is None else [options.person], types)
     if options.private:
         return _find(options)
     _refuse(options, _PAID, "can only be used with --private.")
@@ -121,7 +116,7 @@ def _stated(options: argparse.Namespace, names: Sequence[str]) -> dict[str, str]
     for kind, given in ((NUMBER, options.numbers), (CATEGORY, options.categories)):
         for text in given or ():
             for name in [text] if text in names else [part.strip() for part in text.split(",")]:
-                check(name in names, f"The table has no column {name!r}.{meant([name], names)}")
+                check_there(options, [name], names)
                 check(found.get(name, kind) == kind, f"{name!r} is among --numbers and --categories. Choose one.")
                 found[name] = kind
     return found
@@ -185,7 +180,6 @@ def _price(guarantee: Guarantee) -> str:
 
 def _check(options: argparse.Namespace) -> int:
     """Say what a schema declares and, of a table, which columns do not agree; 1 where a fit would be refused."""
-    from tacit.estimators.earlier import schema_guarantee  # brings scikit-learn along, which a skeleton does without
     from tacit.schema.comparison import HEADER, compared, declared_rows, sentences
 
     check(len(options.data) > 1, "Name the schema: tacit schema check SCHEMA.toml [DATA ...]")
@@ -194,23 +188,36 @@ def _check(options: argparse.Namespace) -> int:
     _refuse(options, _WRITTEN, "cannot be used with check.")
     schema = Schema.load(place)
     schema = schema if options.target is None else schema.with_target(options.target)
-    guarantee = schema_guarantee(schema)
-    cost = [] if guarantee is None else [_FOUND.format(price=_price(guarantee))]
-    print(*map(one_line, [f"{place} is a valid schema.", *cost, *sentences(schema)]), sep="\n", end="\n\n")
+    print(*map(one_line, [f"{place} is a valid schema.", *_cost(schema), *sentences(schema)]), sep="\n", end="\n\n")
     print_table(HEADER, declared_rows(schema))
     if not options.data:
         return 0
-    lacks, beside = compared(schema, [name for name in declared(options) if name != options.person])
+    names = [name for name in declared(options) if name != options.person]
+    lacks, beside = compared(schema, names)
     print("", *(lacks or [f"{named(options)} has all the columns that the schema names."]), *beside, sep="\n")
-    if options.curator and not lacks:
-        _inspect(options, schema)
-    return 1 if lacks else 0
+    if not options.curator:
+        return 1 if lacks else 0
+    refused = _inspect(options, schema, names)
+    return 1 if lacks or refused else 0
 
 
-def _inspect(options: argparse.Namespace, schema: Schema) -> None:
+def _cost(schema: Schema) -> list[str]:
+    """What a schema cost that was found in records."""
+    if schema.found is None:
+        return []
+    from tacit.estimators.earlier import schema_guarantee  # brings scikit-learn along, which other schemas do without
+
+    guarantee = schema_guarantee(schema)
+    assert guarantee is not None  # for the type checker
+    return [_FOUND.format(price=_price(guarantee))]
+
+
+def _inspect(options: argparse.Namespace, schema: Schema, names: Sequence[str]) -> bool:
+    """Count the cells that do not fit, in the columns that are there; whether a fit would be refused for them."""
     from tacit.schema.inspection import HEADER, Inspection
 
-    inspection = Inspection.of(schema)
+    inspection = Inspection.of(schema, names)
+    check(inspection.seen, "The table has none of the columns that the schema names: there is nothing to count.")
     with progress(options.progress) as say:
         say(f"Reading {named(options)}")
         for piece in scanned(options, schema).source.pieces:
@@ -218,5 +225,5 @@ def _inspect(options: argparse.Namespace, schema: Schema) -> None:
                 inspection.see(table)
     print(f"\n{_ALOUD}\n")
     print_table(HEADER, [one.row() for one in inspection.seen], numbers=True)
-    remarks = [remark for one in inspection.seen for remark in one.remarks()]
-    print("", *(remarks or ["Every cell fits."]), sep="\n")
+    print("", *inspection.sentences(), sep="\n")
+    return any(one.refused for one in inspection.seen)

@@ -7,7 +7,6 @@ import json
 import sys
 from pathlib import Path
 
-from tacit import files
 from tacit.checks import PrivacyError
 from tacit.cli.console import check_place
 from tacit.cli.ledger import is_ledger
@@ -45,4 +44,6 @@ def _files(name: str) -> list[str]:
 def _statements(path: str) -> list[Statement]:
     if is_ledger(path):
         return [Ledger(path).statement()]
+    from tacit import files  # brings scikit-learn along, which a ledger does without
+
     return [guarantee.statement() for guarantee in files.stated(path)]

@@ -6,6 +6,7 @@ import argparse
 from typing import Any, Never
 
 from tacit.checks import check, refuse
+from tacit.cli.inputs import check_there
 from tacit.data import tables
 from tacit.data.person_names import names_of
 from tacit.estimators import (
@@ -39,8 +40,7 @@ def extra_columns(options: argparse.Namespace) -> list[str]:
 def whose_rows(options: argparse.Namespace, table: tables.Table) -> dict[str, Any]:
     """``groups`` and ``sample_weight`` of a fit, from the columns that the options name."""
     given: dict[str, Any] = {}
-    for name in extra_columns(options):
-        check(name in table, f"The table has no column {name!r}.")
+    check_there(options, extra_columns(options), table)
     if options.person is not None:
         given["groups"] = names_of(table[options.person], f"Column {options.person!r}")
     if options.weight is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.checks import check
+from tacit.data.spelling import meant
 from tacit.data.tables import Table
 from tacit.schema import Schema
 from tacit.schema.encoder import SchemaEncoder
@@ -47,7 +48,7 @@ class ModelRows:
             check(names, _UNNAMED)
             found = cls(nameless(model), names, NumberRows(names))
         absent = [name for name in found.names if name not in known]
-        check(not absent, f"The table lacks the columns {absent} that the model was trained on.")
+        check(not absent, f"The table lacks the columns {absent} that the model was trained on.{meant(absent, known)}")
         return found
 
     def __call__(self, table: Table) -> Any:

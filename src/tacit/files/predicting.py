@@ -11,6 +11,7 @@ import numpy as np
 from tacit.arguments import checked
 from tacit.checks import check, names_in
 from tacit.data.curator import of_a_batch
+from tacit.data.spelling import meant
 from tacit.estimators.tabled import ModelRows
 from tacit.files.sinks import table_sink
 from tacit.settings import described
@@ -59,7 +60,7 @@ def predictions(model: Any, found: Scan, *, proba: bool = False, keep: Sequence[
     )
     keep = names_in("keep", keep)
     unknown = [name for name in keep if name not in found.names]
-    check(not unknown, f"The table lacks the columns {unknown} that are to be kept.")
+    check(not unknown, f"The table lacks the columns {unknown} that are to be kept.{meant(unknown, found.names)}")
     labels = [f"probability of {label}" for label in model.classes_.tolist()] if proba else []
     twice = [name for name in keep if name in (PREDICTION, *labels)]
     check(not twice, f"A column {next(iter(twice), '')!r} is written already; rename the one that is to be kept.")

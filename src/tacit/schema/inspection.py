@@ -7,11 +7,13 @@ in no report, file or message to others.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from tacit.checks import counted
 from tacit.data.cells import Cells, codes_of, columns_of, numbers, text_of, unreadable
 from tacit.data.spelling import near
 from tacit.schema.columns import Column
@@ -29,6 +31,7 @@ class Seen:
     """What was counted in one column so far."""
 
     column: Column
+    predicted: bool = False
     cells: int = 0
     missing: int = 0
     wrong: int = 0
@@ -82,6 +85,12 @@ class Seen:
         counts = [self.cells, self.missing, *bounds, rest]
         return [self.column.name, *(f"{count:,}" if isinstance(count, int) else count for count in counts)]
 
+    @property
+    def refused(self) -> bool:
+        """Whether a fit would be refused: a target must be there in every row, and a column of numbers have one."""
+        unfit = self.missing + self.wrong + self.unlisted
+        return unfit > 0 if self.predicted else self.wrong > 0 and unfit == self.cells
+
     def remarks(self) -> list[str]:
         """What to look at, in sentences that quote cells."""
         name, found = repr(self.column.name), []
@@ -90,6 +99,10 @@ class Seen:
             more = ", ..." if len(self.texts) > _QUOTED else ""
             what = "not numbers" if self.column.numeric else "not among its values"
             found.append(f"{name} has cells that are {what}: {', '.join(quoted)}{more}.")
+        if self.below + self.above:
+            found.append(f"{name} has cells beyond its bounds ({self.below + self.above:,}): moved to the bounds.")
+        if self.predicted and self.missing:
+            found.append(f"{name} is the target, and missing in {counted(self.missing, 'row')}: remove them first.")
         if self.cells and self.missing + self.wrong + self.unlisted == self.cells:
             found.append(f"{name} has no cell that the schema describes: to the model it says nothing.")
         elif self.cells > 1 and len(self.kinds) < 2:
@@ -109,16 +122,28 @@ class Inspection:
     seen: tuple[Seen, ...]
 
     @classmethod
-    def of(cls, schema: Schema) -> Inspection:
-        """Nothing seen yet."""
+    def of(cls, schema: Schema, known: Collection[str] | None = None) -> Inspection:
+        """Nothing seen yet, of all columns, or of those that the table has (``known``)."""
         target = [] if schema.target is None else [column_of(schema.target)]
         alone = {column.name: column for column in reversed((*target, *schema.encodings))}
-        return cls(schema, tuple(Seen(alone[name]) for name in (*(c.name for c in target), *schema.names)))
+        names = [
+            name for name in (*(column.name for column in target), *schema.names) if known is None or name in known
+        ]
+        own = {column.name for column in target}
+        return cls(schema, tuple(Seen(alone[name], name in own) for name in names))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that are looked at."""
         return tuple(one.column.name for one in self.seen)
+
+    def sentences(self) -> list[str]:
+        """What to look at, of all columns; that there is nothing; and whether a fit would be refused."""
+        absent = any(one.missing for one in self.seen)
+        fits = f"In these columns, every cell{' that is not missing' if absent else ''} fits."
+        refused = ", ".join(repr(one.column.name) for one in self.seen if one.refused)
+        last = [f"A fit would be refused because of {refused}."] if refused else []
+        return [*([remark for one in self.seen for remark in one.remarks()] or [fits]), *last]
 
     def see(self, table: Any) -> None:
         """Look at a table, or at a part of it."""

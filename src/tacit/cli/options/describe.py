@@ -9,6 +9,7 @@ from tacit.cli.options.shared import (
     LEDGER,
     SEED,
     add_adjacency_option,
+    add_overwrite_option,
     add_progress_option,
     add_table_options,
     add_unit_options,
@@ -28,6 +29,7 @@ def arguments(parser: Command) -> None:
     parser.add_argument(
         "--write-schema", metavar="FOUND.toml", help="write the schema that was found, for `tacit fit --schema`"
     )
+    add_overwrite_option(parser)
     parser.add_argument("--target", metavar="COLUMN", help="with --write-schema: the column that a model will predict")
     parser.add_argument(
         "--missing", action="append", default=[], metavar="TEXT",

@@ -11,6 +11,7 @@ from tacit.cli.options.shared import (
     LEDGER,
     SEED,
     add_adjacency_option,
+    add_overwrite_option,
     add_progress_option,
     add_table_options,
     add_unit_options,
@@ -42,6 +43,7 @@ def arguments(parser: Command) -> None:
         "--level", type=float, default=0.95, metavar="SHARE", help="confidence of the intervals (default: 0.95)"
     )
     parser.add_argument("--out", metavar="SCORES.json", help="also write the scores and their guarantee to this file")
+    add_overwrite_option(parser)
     parser.add_argument(
         "--target", metavar="COLUMN", help="the column that the model predicts (default: the schema's target)"
     )

@@ -9,6 +9,7 @@ from tacit.cli.options.shared import (
     LEDGER,
     SEED,
     add_adjacency_option,
+    add_overwrite_option,
     add_progress_option,
     add_table_options,
     add_unit_options,
@@ -34,6 +35,7 @@ def arguments(parser: Command) -> None:
         help=f"the privacy budget: {EPSILON}; 'rest' is all that the ledger has left",
     )  # fmt: skip
     parser.add_argument("--out", required=True, metavar="MODEL.json", help="the file to write the model to")
+    add_overwrite_option(parser)
     parser.add_argument(
         "--schema", metavar="SCHEMA.toml", help="public bounds and categories of the columns, a .toml or .json file"
     )

@@ -16,6 +16,6 @@ def arguments(parser: Command) -> None:
         "--keep", action="append", metavar="COLUMN",
         help="copy this column next to the predictions, so that they can be joined; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--proba", action="store_true", help="add a column with the probability of each class")
+    parser.add_argument("--proba", action="store_true", help="add a column 'probability of CLASS' for each class")
     add_progress_option(parser)
     parser.set_defaults(run=Later("tacit.cli.predict:run"))

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+
 from tacit.cli.command import Command, Later
-from tacit.cli.options.shared import EPSILON, LEDGER, SEED, add_csv_options, add_progress_option
+from tacit.cli.options.shared import (
+    EPSILON,
+    LEDGER,
+    SEED,
+    add_csv_options,
+    add_overwrite_option,
+    add_progress_option,
+)
 
 
 def protocol_arguments(parser: Command) -> None:
@@ -48,7 +57,8 @@ def protocol_arguments(parser: Command) -> None:
         "--withdrawal", action="store_true", help="let contributors withdraw a submission until the model is trained"
     )
     parser.add_argument("--purpose", default="", metavar="TEXT", help="a sentence for the people who are asked")
-    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    add_overwrite_option(parser)
+    parser.add_argument("--force", action="store_true", dest="overwrite", help=argparse.SUPPRESS)  # its first name
     parser.set_defaults(run=Later("tacit.cli.protocol:protocol"))
 
 
@@ -60,6 +70,7 @@ def contribute_arguments(parser: Command) -> None:
     parser.add_argument(
         "--out", required=True, metavar="SUBMISSIONS.parquet", help="a .parquet file, or .jsonl for lines of JSON"
     )
+    add_overwrite_option(parser)
     add_progress_option(parser)
     parser.add_argument("--seed", type=int, metavar="NUMBER", help=SEED)
     add_csv_options(parser)
@@ -87,6 +98,7 @@ def train_arguments(parser: Command) -> None:
         "--database", required=True, metavar="DATABASE.sqlite", help="the database that `tacit collect` filled"
     )
     parser.add_argument("--out", required=True, metavar="MODEL.json", help="the file to write the model to")
+    add_overwrite_option(parser)
     parser.add_argument(
         "--short", choices=("top-up", "refuse"), default="top-up",
         help="with too few contributors: add the missing noise, or refuse (default: top-up)",

@@ -11,6 +11,7 @@ from tacit.cli.options.shared import (
     SEED,
     add_adjacency_option,
     add_csv_options,
+    add_overwrite_option,
     add_progress_option,
     add_unit_options,
 )
@@ -27,6 +28,7 @@ def arguments(parser: Command) -> None:
         "data", nargs="+", metavar="DATA", help=f"{DATA}; or the word 'check', then a schema and, if you like, a table"
     )
     parser.add_argument("--out", metavar="SCHEMA.toml", help="a new file (default: standard output)")
+    add_overwrite_option(parser)
     parser.add_argument("--numbers", action="append", metavar="A,B", help="columns of numbers")
     parser.add_argument("--categories", action="append", metavar="C,D", help="columns of categories")
     parser.add_argument("--target", metavar="COLUMN", help="the column that a model will predict")

@@ -46,6 +46,11 @@ def add_csv_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_overwrite_option(parser: argparse.ArgumentParser) -> None:
+    """The option ``--overwrite``, of commands whose result is not to be lost by chance."""
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist (default: refuse)")
+
+
 def add_adjacency_option(parser: Any) -> None:
     """The option ``--adjacency``."""
     parser.add_argument(
