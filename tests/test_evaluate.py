@@ -57,9 +57,7 @@ def test_without_noise_the_scores_of_classes_are_those_of_scikit_learn(two):
 
 def test_without_noise_the_scores_of_numbers_are_those_of_scikit_learn(numbers):
     model, X, y = numbers
-    found = tacit.evaluate(
-        model, X, y, epsilon=math.inf, bounds=(-1, 1), metrics=["rmse", "mae", "bias", "r2"]
-    ).scores
+    found = tacit.evaluate(model, X, y, epsilon=math.inf, bounds=(-1, 1), metrics=["rmse", "mae", "bias", "r2"]).scores
     said = np.clip(model.predict(X), -1, 1)
     assert found["mae"].value == pytest.approx(metrics.mean_absolute_error(y, said))
     assert found["bias"].value == pytest.approx(np.mean(said - y))

@@ -150,7 +150,6 @@ def test_models_without_accounts_have_a_page_without_them(tmp_path: Path) -> Non
     text, checker = checked(tmp_path / "r.html")
     assert CURATOR[:11] not in text
     assert "own epsilon</th>" not in text
-    assert "Only method 'individual' knows" in text
     assert checker.tags.count("details") == 2  # the guarantee of the model and that of one record
     assert "as it leaves its owner" in text
 
@@ -226,11 +225,12 @@ def test_effects_are_in_the_order_of_what_they_move(tmp_path: Path) -> None:
     (part,) = effects.Effects.of(model)
     spreads = [effect.spread for effect in part.effects]
     assert spreads == sorted(spreads, reverse=True)
-    for effect in part.effects:  # the curves have mean 0 over the same weights
+    for effect in part.effects:
         place = [term.name for term in model.terms_].index(effect.term.name)
         slots = parts_of(model.schema_)[place][1]
-        weights = model.slot_weights_[slots]
-        assert effect.spread == pytest.approx(np.sqrt(np.average(np.square(effect.term.values), weights=weights)))
+        weights = model.slot_weights_[slots] * [label != "other" for label in effect.term.labels]
+        mean = np.average(effect.term.values, weights=weights)
+        assert effect.spread == pytest.approx(np.sqrt(np.average((effect.term.values - mean) ** 2, weights=weights)))
         assert effect.noise == pytest.approx(np.sqrt(np.average(model.slot_errors_[slots] ** 2, weights=weights)))
 
 
@@ -238,9 +238,10 @@ def test_effects_are_in_the_order_of_what_they_move(tmp_path: Path) -> None:
 def test_a_score_is_called_log_odds_only_where_it_is(margin: float) -> None:
     model = additive({"age": NUMBER}, margin=margin)
     (part,) = effects.Effects.of(model)
-    assert part.unit == ("score of 1.0" if margin else "log odds of 1.0")
+    assert part.unit == ("score of 1" if margin else "log odds of 1")
     chance = float(probabilities(np.array([[-0.5, 0.5]]), margin)[0, 1])
     assert f"{chance:.0%}" in part.start
+    assert "A positive score speaks for 1, a negative one for 0." in part.start
     assert ("73%" in part.start) == (margin == 0)  # 1 / (1 + 1/e)
 
 
@@ -248,7 +249,7 @@ def test_several_classes_and_methods_without_a_band_have_their_words(tmp_path: P
     model = additive({"age": NUMBER, "job": {"values": ["a", "b"]}}, classes=3, method="output")
     write_model_report(tmp_path / "r.html", model, "mine")
     text, checker = checked(tmp_path / "r.html")
-    assert [f"<h3>Score of {label}</h3>" in text for label in ("0.0", "1.0", "2.0")] == [True] * 3
+    assert [f"<h3>Score of {label}</h3>" in text for label in ("0", "1", "2")] == [True] * 3
     assert checker.tags.count("figcaption") in (0, 6)
     assert effects.NO_BAND in text
     assert effects.BAND not in text
