@@ -188,6 +188,19 @@ def test_without_bands_a_page_has_no_columns_for_them(tmp_path: Path) -> None:
     assert not re.search(r"\de\+0\d", text)
 
 
+@pytest.mark.parametrize(
+    ("points", "scale"),
+    [((10_957.0, 19_990.0, 20_000.0, 21_000.0), "linear"), ((0.0, 1.0, 10.0, 20_000.0), "symlog")],
+    ids=["days since 1970", "amounts"],
+)
+def test_only_sizes_are_drawn_as_sizes(points: tuple[float, ...], scale: str) -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    labels = tuple(f"at {point}" for point in points)
+    axes = figure.add_subplot()
+    draw_term(axes, Term("day", "number", labels, points, (0.0, 1.0, 2.0, 3.0), None, None))
+    assert axes.get_xscale() == scale
+
+
 def test_other_does_not_decide_about_the_scale() -> None:
     Figure = pytest.importorskip("matplotlib.figure").Figure
     values, low, high = (1.0, -1.0, 60.0), (0.5, -1.5, 10.0), (1.5, -0.5, 110.0)

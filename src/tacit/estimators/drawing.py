@@ -106,12 +106,15 @@ def _curve(axes: Any, term: Term) -> None:
 
 
 def _scale(axes: Any, points: Any) -> None:
-    """Sizes instead of numbers where points crowd at one end; short labels, and few."""
+    """Sizes instead of numbers where points crowd towards 0; short labels, and few.
+
+    Points far from 0 are no sizes, however they crowd: days since 1970, for one.
+    """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    gaps = np.diff(points)
-    if gaps.max() > SKEWED * gaps.min():
-        near = float(np.abs(points[points != 0]).min())
+    gaps, sizes = np.diff(points), np.abs(points[points != 0])
+    near = float(sizes.min())
+    if gaps.max() > SKEWED * gaps.min() and sizes.max() > SKEWED * near:
         axes.set_xscale("symlog", linthresh=near)
         axes.set_xticks(_sizes(float(points[0]), float(points[-1]), near))
         axes.minorticks_off()
