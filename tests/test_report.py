@@ -22,7 +22,7 @@ from tacit.files import load, save
 from tacit.linear.losses import probabilities
 from tacit.privacy.guarantee import checksum
 from tacit.report import effects, pictures
-from tacit.report.meaning import Meaning
+from tacit.report.meaning import Meaning, _left_out
 from tacit.report.page import CURATOR, write_model_report
 from tacit.report.results import Accounts
 
@@ -120,6 +120,15 @@ def test_a_guarantee_that_does_not_hold_has_no_reassuring_words() -> None:
         facts = {name: sentence for name, _, sentence in meaning.facts}
         assert facts["epsilon"] == facts["delta"] == "Stated, but not to be relied on: see above."
     assert Meaning.of(priced(np.inf)).facts == ()
+
+
+@pytest.mark.parametrize("delta", [1e-320, 1e-200, 1e-6, 0.0])
+def test_any_delta_has_its_words(delta: float) -> None:
+    facts = {name: sentence for name, _, sentence in Meaning.of(priced(1.0, method="gradient", delta=1e-6)).facts}
+    assert facts["delta"] == "The probability that the promise leaves out: at most one in 1,000,000."
+    words = _left_out(delta)
+    assert ("one in" in words) == (delta == 1e-6)
+    assert ("no exception" in words) == (delta == 0)
 
 
 def shown_counts(text: str) -> list[int]:

@@ -203,7 +203,7 @@ def page(statements: Sequence[Statement]) -> str:
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     return environment.get_template("statement.html").render(
-        statements=statements, version=__version__, encoded=_encoded
+        statements=statements, version=__version__, encoded=_encoded, open_questions=answering.open_questions()
     )
 
 
