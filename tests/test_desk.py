@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -286,6 +287,8 @@ def test_the_command_prints_writes_and_judges(data, proven, tmp_path, capsys):
     assert main(["statement", str(path), "--html", str(page)]) == 0
     assert capsys.readouterr().out.strip() == str(model.guarantee_.statement())
     assert "<h1>" in page.read_text()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert f"File {path.name}, SHA-256 {digest}" in page.read_text()
     assert main(["statement", str(path), "--json"]) == 0
     (content,) = json.loads(capsys.readouterr().out)
     assert content["format"] == "tacit-statement"
