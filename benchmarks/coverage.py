@@ -19,7 +19,7 @@ import tacit
 
 POPULATION = 100_000
 LABELS = ("accuracy", "balanced_accuracy", "recall", "precision", "auc", "log_loss", "calibration", "confusion")
-NUMBERS = ("rmse", "r2")
+NUMBERS = ("rmse", "mae", "bias", "r2")
 ROWS = 5
 
 

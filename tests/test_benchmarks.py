@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -259,6 +260,18 @@ def test_the_page_has_the_markers_of_every_part(harness):
     text = page.PAGE.read_text(encoding="utf-8")
     for part in page.PARTS:
         assert part in page.replaced(text, part, part)
+
+
+def test_the_picture_can_be_read_on_a_phone(harness):
+    picture = harness("picture")
+    drawn = picture.draw(picture.PAGE.read_text(encoding="utf-8"))
+    size, width = float(re.search(r"font:(\d+)px", drawn)[1]), float(re.search(r'viewBox="0 0 (\d+)', drawn)[1])
+    assert 358 * size / width > 10.5  # a phone of 390 pixels, with a margin of 16 on both sides
+    names = re.findall(r'class="name[^"]*" x="(\d+)" y="([\d.]+)">([^<]+)<', drawn)
+    assert len(names) == 8
+    assert all(float(x) + 0.5 * size * len(name) < width for x, _, name in names)  # of a wide font
+    heights = [float(y) for _, y, _ in names]
+    assert min(np.diff(heights)) > 1.1 * size
 
 
 def test_the_picture_shows_the_numbers_of_the_page(harness):

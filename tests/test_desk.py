@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -12,7 +13,7 @@ import pytest
 
 from tacit import Guarantee, Ledger, LinearRegression, LogisticRegression, RefutedWarning, Statement, save, spent
 from tacit.cli.main import main
-from tacit.privacy.answers import QUESTIONS, meaning
+from tacit.privacy.answers import OPEN, QUESTIONS, meaning
 from tacit.privacy.deployments import LEFT
 from tacit.privacy.guarantee import checksum
 from tacit.privacy.theorems import THEOREMS
@@ -91,6 +92,28 @@ def test_the_sentences_are_those_of_the_guarantee(proven):
     assert statement.numbers["delta"] == proven.delta
 
 
+def test_a_page_can_be_signed_where_nothing_stands_against_a_release(proven, refuted):
+    page = proven.statement().to_html()
+    assert "cannot answer questions 7, 8, 11 and 12:" in page
+    questions = [*QUESTIONS]
+    assert [questions[number - 1] for number in (7, 8, 11, 12)] == list(OPEN)
+    assert "Date and signature" in page
+    assert "Date and signature" not in refuted.statement().to_html()
+
+
+def test_words_explain_what_they_use(proven):
+    strength = said(proven.statement(), "epsilon")
+    assert "its neighbour (question 3)" in strength
+    assert [*QUESTIONS][2] == "neighbours"
+    assert "(at most one in 1,000,000)" in strength
+    assert "guess right" in strength
+    assert "except with" not in meaning(1.0, 0.0)
+    assert "except with probability 1e-320." in meaning(1.0, 1e-320)
+    assert "epsilon is multiplied by their number" in said(proven.statement(), "unit")
+    assert "epsilons and deltas add up" in said(proven.statement(), "composition")
+    assert "ask whoever prepared the table" in said(proven.statement(), "preparation")
+
+
 def test_a_person_is_the_unit_where_it_is(proven):
     person = dataclasses.replace(proven, rows_per_person=4)
     statement = person.statement()
@@ -131,7 +154,7 @@ def test_what_stands_against_a_release_comes_first(data, proven, refuted):
         body = statement.to_html().partition("<body>")[2]
         assert body.index(lead) < body.index("<h1>")
         assert "holds as stated" not in body
-        assert "guesses right" not in str(statement)
+        assert "guess right" not in str(statement)
 
 
 def test_a_refuted_claim_is_given_with_the_price_that_holds(refuted):
@@ -249,7 +272,7 @@ def test_what_is_wrong_with_a_ledger_comes_first(data, proven, refuted):
     for lead, statement in cases.items():
         assert str(statement).startswith(lead)
         assert json.loads(statement.to_json())["registry"] is None
-        assert "guesses right" not in str(statement)
+        assert "guess right" not in str(statement)
     assert str(ledger([("a", proven)], spent=math.nan)).startswith("OVER BUDGET"), "an unknown total is within nothing"
     assert ledger([], spent=0.0).holds
     assert ledger([], spent=0.0).registry is None
@@ -264,6 +287,8 @@ def test_the_command_prints_writes_and_judges(data, proven, tmp_path, capsys):
     assert main(["statement", str(path), "--html", str(page)]) == 0
     assert capsys.readouterr().out.strip() == str(model.guarantee_.statement())
     assert "<h1>" in page.read_text()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert f"File {path.name}, SHA-256 {digest}" in page.read_text()
     assert main(["statement", str(path), "--json"]) == 0
     (content,) = json.loads(capsys.readouterr().out)
     assert content["format"] == "tacit-statement"

@@ -57,8 +57,10 @@ def test_without_noise_the_scores_of_classes_are_those_of_scikit_learn(two):
 
 def test_without_noise_the_scores_of_numbers_are_those_of_scikit_learn(numbers):
     model, X, y = numbers
-    found = tacit.evaluate(model, X, y, epsilon=math.inf, bounds=(-1, 1)).scores
+    found = tacit.evaluate(model, X, y, epsilon=math.inf, bounds=(-1, 1), metrics=["rmse", "mae", "bias", "r2"]).scores
     said = np.clip(model.predict(X), -1, 1)
+    assert found["mae"].value == pytest.approx(metrics.mean_absolute_error(y, said))
+    assert found["bias"].value == pytest.approx(np.mean(said - y))
     assert found["rmse"].value == pytest.approx(metrics.root_mean_squared_error(y, said))
     assert found["r2"].value == pytest.approx(metrics.r2_score(y, said))
 

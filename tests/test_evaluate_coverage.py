@@ -69,7 +69,7 @@ def test_classes(n, epsilon, rng):
 def test_numbers(n, epsilon, rng):
     signal = rng.uniform(-0.7, 0.7, size=20_000)
     y = np.clip(signal + 0.3 * rng.normal(size=20_000), -1, 1)
-    held = misses(Given(), signal[:, None], y, n, ["rmse", "r2"], epsilon, rng, bounds=(-1, 1))
+    held = misses(Given(), signal[:, None], y, n, ["rmse", "mae", "bias", "r2"], epsilon, rng, bounds=(-1, 1))
     assert min(held.values()) >= LEAST, held
 
 

@@ -65,6 +65,19 @@ def test_no_person_moves_the_release_farther_than_is_priced(name, most, adjacenc
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("metric", ["rmse", "mae", "bias"])
+def test_each_error_moves_as_far_as_is_priced_and_no_farther(metric, adjacency):
+    """All pairs of records on a grid: the largest change of each sum is the one that is declared."""
+    layout = [part for part in layout_of((metric,), Kind(None), adjacency) if part.name != "count"]
+    grid = np.linspace(-0.5, 0.5, 9)
+    truth, said = (side.ravel() for side in np.meshgrid(grid, grid))
+    for part in layout:
+        own = JudgedNumbers(np.ones(len(truth)), len(truth), truth, said).number(part.name)
+        assert 0.98 * part.added <= np.abs(own).max() <= part.added
+        assert 0.98 * part.replaced <= own.max() - own.min() <= part.replaced
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_no_person_moves_the_ranks_farther_than_proven(adjacency, rng):
     """Small tables, all kinds: levels of the score, shares of the classes, mixed people."""
     bounds = (1.0, 1 / 3) if adjacency == "replace-one" else (0.625, 1 / 3)

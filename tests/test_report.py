@@ -22,7 +22,7 @@ from tacit.files import load, save
 from tacit.linear.losses import probabilities
 from tacit.privacy.guarantee import checksum
 from tacit.report import effects, pictures
-from tacit.report.meaning import Meaning
+from tacit.report.meaning import Meaning, _left_out
 from tacit.report.page import CURATOR, write_model_report
 from tacit.report.results import Accounts
 
@@ -122,6 +122,15 @@ def test_a_guarantee_that_does_not_hold_has_no_reassuring_words() -> None:
     assert Meaning.of(priced(np.inf)).facts == ()
 
 
+@pytest.mark.parametrize("delta", [1e-320, 1e-200, 1e-6, 0.0])
+def test_any_delta_has_its_words(delta: float) -> None:
+    facts = {name: sentence for name, _, sentence in Meaning.of(priced(1.0, method="gradient", delta=1e-6)).facts}
+    assert facts["delta"] == "The probability that the promise leaves out: at most one in 1,000,000."
+    words = _left_out(delta)
+    assert ("one in" in words) == (delta == 1e-6)
+    assert ("no exception" in words) == (delta == 0)
+
+
 def shown_counts(text: str) -> list[int]:
     return [int(cell.replace(",", "")) for cell in re.findall(r'--learned:[\d.]+">([\d,]+)</td><td>', text)]
 
@@ -150,7 +159,6 @@ def test_models_without_accounts_have_a_page_without_them(tmp_path: Path) -> Non
     text, checker = checked(tmp_path / "r.html")
     assert CURATOR[:11] not in text
     assert "own epsilon</th>" not in text
-    assert "Only method 'individual' knows" in text
     assert checker.tags.count("details") == 2  # the guarantee of the model and that of one record
     assert "as it leaves its owner" in text
 
@@ -226,11 +234,12 @@ def test_effects_are_in_the_order_of_what_they_move(tmp_path: Path) -> None:
     (part,) = effects.Effects.of(model)
     spreads = [effect.spread for effect in part.effects]
     assert spreads == sorted(spreads, reverse=True)
-    for effect in part.effects:  # the curves have mean 0 over the same weights
+    for effect in part.effects:
         place = [term.name for term in model.terms_].index(effect.term.name)
         slots = parts_of(model.schema_)[place][1]
-        weights = model.slot_weights_[slots]
-        assert effect.spread == pytest.approx(np.sqrt(np.average(np.square(effect.term.values), weights=weights)))
+        weights = model.slot_weights_[slots] * [label != "other" for label in effect.term.labels]
+        mean = np.average(effect.term.values, weights=weights)
+        assert effect.spread == pytest.approx(np.sqrt(np.average((effect.term.values - mean) ** 2, weights=weights)))
         assert effect.noise == pytest.approx(np.sqrt(np.average(model.slot_errors_[slots] ** 2, weights=weights)))
 
 
@@ -238,9 +247,10 @@ def test_effects_are_in_the_order_of_what_they_move(tmp_path: Path) -> None:
 def test_a_score_is_called_log_odds_only_where_it_is(margin: float) -> None:
     model = additive({"age": NUMBER}, margin=margin)
     (part,) = effects.Effects.of(model)
-    assert part.unit == ("score of 1.0" if margin else "log odds of 1.0")
+    assert part.unit == ("score of 1" if margin else "log odds of 1")
     chance = float(probabilities(np.array([[-0.5, 0.5]]), margin)[0, 1])
     assert f"{chance:.0%}" in part.start
+    assert "A positive score speaks for 1, a negative one for 0." in part.start
     assert ("73%" in part.start) == (margin == 0)  # 1 / (1 + 1/e)
 
 
@@ -248,7 +258,7 @@ def test_several_classes_and_methods_without_a_band_have_their_words(tmp_path: P
     model = additive({"age": NUMBER, "job": {"values": ["a", "b"]}}, classes=3, method="output")
     write_model_report(tmp_path / "r.html", model, "mine")
     text, checker = checked(tmp_path / "r.html")
-    assert [f"<h3>Score of {label}</h3>" in text for label in ("0.0", "1.0", "2.0")] == [True] * 3
+    assert [f"<h3>Score of {label}</h3>" in text for label in ("0", "1", "2")] == [True] * 3
     assert checker.tags.count("figcaption") in (0, 6)
     assert effects.NO_BAND in text
     assert effects.BAND not in text

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         from tacit.report.page import write_model_report
 
         whole = None if isinstance(promise, Guarantee) else promise
-        write_model_report(options.report, model, f"Model {Path(options.out).name}", whole)
+        write_model_report(options.report, model, f"Model {Path(options.out).name}", whole, schema)
     also = f" and {options.report}" if options.report else ""
     print(f"{promise}\n\n{one_line(f'Wrote {options.out}{also}.')}")
     notes = [] if schema is not None else [_NO_SCHEMA.format(clip=options.clip, data=shlex.quote(options.data[0]))]

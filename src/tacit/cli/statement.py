@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     statements = [one for several in stated.values() for one in several]
     if options.html:
-        write_whole(options.html, page(statements))
+        write_whole(options.html, page(statements, [_file(path) for path, several in stated.items() for _ in several]))
     if options.json:
         print(json.dumps([json.loads(one.to_json()) for one in statements], indent=2, ensure_ascii=False))
     else:
@@ -39,6 +40,14 @@ def run(options: argparse.Namespace) -> int:
 def _files(name: str) -> list[str]:
     """The files of a pattern, or the one that is named, or the address of a server."""
     return [name] if "://" in name or Path(name).exists() else [str(path) for path in found(name)]
+
+
+def _file(path: str) -> str:
+    """Which file a signature is about. A ledger is none that stays as it is: each release changes it."""
+    if is_ledger(path):
+        return ""
+    with open(path, "rb") as content:
+        return f"File {one_line(Path(path).name)}, SHA-256 {hashlib.file_digest(content, 'sha256').hexdigest()}"
 
 
 def _statements(path: str) -> list[Statement]:

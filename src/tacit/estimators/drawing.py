@@ -71,15 +71,18 @@ def printable(text: str, most: int = 60) -> str:
 
 
 def short(number: float, _: Any = None) -> str:
-    """A number on an axis: 20000 as 20k."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    """A number on an axis: 20,000 in full, 2 million as 2M."""
+    text = f"{number:,g}" if abs(number) < 1e6 else f"{number:.3g}"
+    for size, letters in ((1e9, "bn"), (1e6, "M")):
         if size <= abs(number) < 1000 * size:
-            return f"{number / size:g}{letter}"
-    return f"{number:g}".replace("-", "\N{MINUS SIGN}", 1) if abs(number) < 1000 else f"{number:.3g}"
+            text = f"{number / size:g}{letters}"
+    return f"\N{MINUS SIGN}{text[1:]}" if text.startswith("-") else text
 
 
 def _curve(axes: Any, term: Term) -> None:
     """A broken line over knots, or steps over bins; missing cells are a dot of their own, to the right."""
+    from matplotlib.ticker import FuncFormatter
+
     points, count = np.array(term.points), len(term.points) - term.steps
 
     def ends(row: tuple[float, ...]) -> Any:  # a step's height, at both of its ends
@@ -91,6 +94,7 @@ def _curve(axes: Any, term: Term) -> None:
         axes.fill_between(points, ends(term.lower), ends(term.upper), step=where, color=LINE, alpha=FAINT, linewidth=0)
     axes.plot(points, ends(term.values), color=LINE, drawstyle="steps-post" if term.steps else "default", linewidth=1.6)
     _scale(axes, points)
+    axes.yaxis.set_major_formatter(FuncFormatter(short))
     if len(term.values) > count:
         place = {"transform": axes.get_yaxis_transform(), "clip_on": False}
         if term.lower is not None and term.upper is not None:
@@ -102,12 +106,15 @@ def _curve(axes: Any, term: Term) -> None:
 
 
 def _scale(axes: Any, points: Any) -> None:
-    """Sizes instead of numbers where points crowd at one end; short labels, and few."""
+    """Sizes instead of numbers where points crowd towards 0; short labels, and few.
+
+    Points far from 0 are no sizes, however they crowd: days since 1970, for one.
+    """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    gaps = np.diff(points)
-    if gaps.max() > SKEWED * gaps.min():
-        near = float(np.abs(points[points != 0]).min())
+    gaps, sizes = np.diff(points), np.abs(points[points != 0])
+    near = float(sizes.min())
+    if gaps.max() > SKEWED * gaps.min() and sizes.max() > SKEWED * near:
         axes.set_xscale("symlog", linthresh=near)
         axes.set_xticks(_sizes(float(points[0]), float(points[-1]), near))
         axes.minorticks_off()
@@ -127,17 +134,35 @@ def _sizes(low: float, high: float, near: float) -> list[float]:
 
 
 def _values(axes: Any, term: Term) -> None:
-    """A dot a value with the noise as a line, from the lowest up; of long lists the surest that are not 0."""
+    """A dot a value with the noise as a line, from the lowest up; of long lists the surest that are not 0.
+
+    Values that are not listed, "other", stand below them. Often no record has one, and the number is noise alone: it
+    does not decide about the scale, and an arrow at the side stands for a dot beyond it.
+    """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
     values = np.array(term.values)
     doubt = np.ones_like(values) if term.upper is None else np.array(term.upper) - values
     sure = np.argsort(-np.abs(values) / np.maximum(doubt, 1e-300), kind="stable")[:MOST_VALUES]
-    shown = sure[np.argsort(values[sure], kind="stable")]
+    shown = sure[np.lexsort([values[sure], sure != len(values) - 1])]
     heights = np.arange(len(shown))
     axes.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
     if term.lower is not None and term.upper is not None:
         low, high = np.array(term.lower)[shown], np.array(term.upper)[shown]
         axes.hlines(heights, low, high, color=LINE, alpha=2 * FAINT, linewidth=4)
     axes.plot(values[shown], heights, "o", color=LINE, markersize=4)
+    if shown[0] == len(values) - 1 and len(shown) > 1:
+        ends = [term.values, *(row for row in (term.lower, term.upper) if row is not None)]
+        reach = np.array([0.0, *(row[place] for row in ends for place in shown[1:])])
+        width = float(np.ptp(reach)) or 1.0
+        low, high = reach.min() - 0.06 * width, reach.max() + 0.06 * width
+        axes.set_xlim(low, high)
+        if not low <= values[shown[0]] <= high:
+            side = int(values[shown[0]] > high)
+            place = {"transform": axes.get_yaxis_transform(), "clip_on": False}
+            axes.plot([side], [0], "<>"[side], color=LINE, markersize=5, **place)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(FuncFormatter(short))
     axes.set_yticks(heights, [printable(term.labels[place], 18) for place in shown], parse_math=False)
     axes.set_ylim(-0.7, len(shown) - 0.3)
     axes.tick_params(axis="y", length=0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.data.cells import text_of
 from tacit.schema import Bins, Category, Pair, Schema
@@ -67,15 +68,23 @@ def parts_of(schema: Schema) -> list[tuple[Column | Pair, slice]]:
     return found
 
 
+def listed_slots(part: Column | Pair) -> NDArray[np.bool_]:
+    """Which slots are of values that the schema lists: all but the last, "other", of a category."""
+    if isinstance(part, Pair):
+        return np.outer(listed_slots(part.first), listed_slots(part.second)).ravel()
+    return np.arange(len(part.features)) < len(part.features) - isinstance(part, Category)
+
+
 def centring(schema: Schema, masses: Array | None) -> Array:
     """For each slot the part of its column's mass that it holds: of released sums, or evenly where there are none.
 
-    Edges: a sum below zero is noise, and counts as zero; a column of such sums alone is centred evenly.
+    Edges: a sum below zero is noise, and counts as zero; a column of such sums alone is centred evenly. "Other" has no
+    part in what is even: the values that people expect are listed.
     """
-    parts = np.ones(schema.width) if masses is None else np.maximum(masses[: schema.width], 0.0)
-    for _, slots in parts_of(schema):
-        total = float(parts[slots].sum())
-        parts[slots] = parts[slots] / total if total > 0 else 1.0 / (slots.stop - slots.start)
+    parts = np.zeros(schema.width) if masses is None else np.maximum(masses[: schema.width], 0.0)
+    for part, slots in parts_of(schema):
+        held = parts[slots] if parts[slots].any() else listed_slots(part).astype(np.float64)
+        parts[slots] = held / held.sum()
     return parts
 
 

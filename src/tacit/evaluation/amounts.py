@@ -50,6 +50,17 @@ def rmse(summary: Summary, quantile: float) -> Score:
     return Score(*(math.sqrt(float(part)) for part in (found.value, found.low, found.high)))
 
 
+def mae(summary: Summary, quantile: float) -> Score:
+    """The mean size of the error, in units of the range's width."""
+    return mean(summary, "absolute", quantile)
+
+
+def bias(summary: Summary, quantile: float) -> Score:
+    """The mean of prediction minus target, in units of the range's width: that of ``(error + 1)/2``, from -1 to 1."""
+    found = mean(summary, "bias", quantile)
+    return Score(*(2.0 * part - 1.0 for part in (found.value, found.low, found.high)))
+
+
 def r2(summary: Summary, quantile: float) -> Score:
     """One less the mean squared error over the variance of the target.
 

@@ -21,11 +21,14 @@ _ANY, _TWO, _RANKED, _LIKELY = "two or more classes", "two classes", "two classe
 _TWO_LIKELY, _NUMBERS = "two classes and probabilities", "numbers"
 METRICS = {
     "accuracy": _ANY, "balanced_accuracy": _ANY, "recall": _TWO, "precision": _TWO, "auc": _RANKED,
-    "log_loss": _LIKELY, "calibration": _TWO_LIKELY, "confusion": _ANY, "rmse": _NUMBERS, "r2": _NUMBERS,
+    "log_loss": _LIKELY, "calibration": _TWO_LIKELY, "confusion": _ANY, "rmse": _NUMBERS, "mae": _NUMBERS,
+    "bias": _NUMBERS, "r2": _NUMBERS,
 }  # fmt: skip
 """Every score, and what a model must give for it to have a meaning."""
 ONE_SIDED = ("recall", "precision", "calibration")
 """Scores of one of two classes, the positive one. An area under the curve is the same for both."""
+IN_UNITS = ("rmse", "mae", "bias")
+"""Scores in the units of the target."""
 _OF_TABLE = {"recall", "precision", "balanced_accuracy", "confusion"}
 _MOMENTS = (
     Part.number("y", 0.5, -0.5, 0.5),
@@ -114,9 +117,13 @@ def layout_of(names: tuple[str, ...], kind: Kind, adjacency: Adjacency) -> Layou
         parts += _mean("loss", 2.0)
     if wanted & {"rmse", "r2"}:
         parts += _mean("error", 1.0)
+    if "mae" in wanted:
+        parts += _mean("absolute", 1.0)
+    if "bias" in wanted:
+        parts += _mean("bias", 1.0)
     if "r2" in wanted:
         parts += _MOMENTS
-    if adjacency == "add-remove" and wanted & {"log_loss", "rmse", "r2"}:
+    if adjacency == "add-remove" and wanted & {"log_loss", "rmse", "mae", "bias", "r2"}:
         parts.append(Part("count", 1, 0.5, 0.0, 1.0))
     return tuple(parts)
 

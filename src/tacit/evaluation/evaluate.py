@@ -17,7 +17,7 @@ from tacit.estimators.regression import PrivateRegressor
 from tacit.estimators.streaming import Asked
 from tacit.estimators.tabled import last_step
 from tacit.evaluation import amounts, ratios
-from tacit.evaluation.asked import asked, layout_of, positive_of
+from tacit.evaluation.asked import IN_UNITS, asked, layout_of, positive_of
 from tacit.evaluation.in_batches import Batches
 from tacit.evaluation.judged import judged_labels, judged_numbers, kind_of, taken
 from tacit.evaluation.scores import Evaluation, Score
@@ -34,7 +34,7 @@ _SCORES: dict[str, Callable[[Summary, float], Score]] = {
     "accuracy": ratios.accuracy, "balanced_accuracy": ratios.balanced_accuracy, "recall": ratios.recall,
     "precision": ratios.precision, "auc": ratios.auc, "log_loss": amounts.log_loss,
     "calibration": ratios.calibration, "confusion": ratios.confusion, "rmse": amounts.rmse,
-    "r2": amounts.r2,
+    "mae": amounts.mae, "bias": amounts.bias, "r2": amounts.r2,
 }  # fmt: skip
 Range = tuple[float, float]
 ALONE = "the model predicts each row from that row and public facts alone"
@@ -84,7 +84,7 @@ def evaluate(
         The targets, as for ``fit``. For files and scans the name of a column; None: the schema's target.
     metrics : sequence of str or None
         Names among 'accuracy', 'balanced_accuracy', 'recall', 'precision', 'auc', 'log_loss', 'calibration' and
-        'confusion' for classes, 'rmse' and 'r2' for numbers. None: the usual ones for the model.
+        'confusion' for classes, 'rmse', 'mae', 'bias' and 'r2' for numbers. None: the usual ones for the model.
     level : float
         The level of the intervals, which cover the model's expected score on the population that the records were drawn
         from: sampling and noise together. They have that meaning only for records that the model was not trained on.
@@ -128,8 +128,7 @@ def evaluate(
     summary = Summary(plan, solution.weights, given.people if counted else None, sought)
     quantile = float(ndtri(0.5 + 0.5 * level))
     scores = {name: _SCORES[name](summary, quantile) for name in names}
-    if "rmse" in scores:
-        scores["rmse"] = scores["rmse"].times(high - low)
+    scores |= {name: scores[name].times(high - low) for name in IN_UNITS if name in scores}
     named = classes[sought] if classes is not None and len(classes) == 2 else None
     return Evaluation(scores, float(level), prepared.guarantee, classes, named)
 

@@ -153,8 +153,12 @@ class JudgedNumbers(Judged):
     predicted: Array
 
     def number(self, name: str) -> Array:
-        """Moments of the target and of the squared error."""
+        """Moments of the target and of the squared error; the error's size, less a half; half of the error itself."""
         y, error = self.truth, np.square(self.truth - self.predicted)
+        if name.startswith(("absolute", "bias")):
+            apart = self.predicted - self.truth
+            part = np.abs(apart) - 0.5 if name.startswith("absolute") else 0.5 * apart
+            return np.asarray(np.square(part) if name.endswith("_squared") else part)
         if name.startswith("error"):
             return np.asarray(error - 0.5 if name == "error" else np.square(error - 0.5))
         if name == "count":

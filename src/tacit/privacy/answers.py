@@ -33,27 +33,34 @@ QUESTIONS = {
     "neighbours": "Which tables count as neighbours?",
     "public": "What is not protected?",
     "mechanism": "By which mechanism, and what is the proof?",
-    "composition": "How is it composed, with itself and with other releases?",
+    "composition": "What if more is released about the same people?",
     "preparation": "Were columns, scales or settings chosen by looking at the records?",
     "utility": "How useful is what was released, and for whom?",
     "trust": "Who is trusted, and with what?",
-    "implementation": "Where does the noise come from, and what of side channels and floating point?",
+    "implementation": "Where does the noise come from, and what about rounding errors, running time and memory?",
     "access": "Who can reach the records themselves?",
     "collection": "How were the records collected?",
     "verification": "How can this be checked?",
 }
 """By topic, in order."""
 
+OPEN = ("preparation", "utility", "access", "collection")
+"""Topics on which a guarantee says what it assumes or leaves out, and somebody else has to say what was done."""
 UNRELIABLE = "Stated, but not to be relied on:"
 NOT_STATED = "A guarantee does not contain this."
 BEFORE = (
     "The guarantee covers what the method did with the rows that it was given. Scaling, filling in, and choosing rows, "
-    "columns or settings by looking at the same records are not covered, unless each of these is charged too."
+    "columns or settings by looking at the same records are not covered, unless each of these is charged too. No file "
+    "can show whether that happened: ask whoever prepared the table."
 )
 UTILITY = (
     f"{NOT_STATED} It holds however good or bad the result is, and does not say whether errors are larger for some "
     "groups than for others. A score that is computed on private records without noise is a release that it does not "
     "cover."
+)
+SEVERAL = (
+    "Somebody with several rows is protected less: epsilon is multiplied by their number, and delta, unless it is 0, "
+    "grows even more."
 )
 SIDE = "The time, memory and power that a run takes may depend on the records, and are not covered."
 _GRID = (
@@ -69,6 +76,12 @@ SHOWS = (
     "and that the release came out of this run cannot be shown by a file; you have to trust whoever ran it. A checksum "
     "detects damage, but it is not a signature."
 )
+
+
+def open_questions() -> str:
+    """The numbers of the questions that nothing in a guarantee answers."""
+    *most, last = (number for number, topic in enumerate(QUESTIONS, 1) if topic in OPEN)
+    return f"{', '.join(map(str, most))} and {last}"
 
 
 def objection(promise: Promise) -> str:
@@ -115,7 +128,7 @@ def answers(promise: Promise, sound: bool) -> tuple[Answer, ...]:
             f"Reference: {row.reference or 'none'}; page {row.page!r} of Tacit's documentation.",
         ),
         "composition": _composition(promise),
-        "preparation": (BEFORE, "Assumed:", *(f"- {assumption}" for assumption in promise.assumptions)),
+        "preparation": (BEFORE, "The guarantee assumes:", *(f"- {assumption}" for assumption in promise.assumptions)),
         "utility": (UTILITY,),
         "trust": trust(promise),
         "implementation": (
@@ -141,7 +154,7 @@ def unit(records: int, rows_per_person: int | None, protects: str) -> str:
         return "One record, as it leaves its owner, and no other."
     many = f" of {records:,}" if records else ""
     if rows_per_person is None:
-        return f"One row of a table{many}. Somebody with several rows has less protection: that of a group."
+        return f"One row of a table{many}. {SEVERAL}"
     return f"One person{many}, with all of their rows at once: at most {rows_per_person:,} of each person were used."
 
 
@@ -177,11 +190,20 @@ def meaning(epsilon: float, delta: float) -> str:
     """What a pair bounds: the advantage of the best test between two neighbours (Kairouz, Oh and Viswanath 2015)."""
     grown = math.exp(min(epsilon, 700.0))
     best = min(1.0, (grown + delta) / (grown + 1.0))
+    number = list(QUESTIONS).index("neighbours") + 1
+    rare = one_in(delta)
+    exception = f", except with probability {at_most(delta, 3)}{rare and f' ({rare})'}" if delta else ""
     return (
-        f"Between neighbours the probability of any result changes by a factor of at most {factor(epsilon)}, except "
-        f"with probability {at_most(delta, 3)}. Someone who knows everything except which of two neighbours was used, "
-        f"and considers both equally likely, then guesses right with probability at most {at_most(best, 4)}."
+        f"From a table to its neighbour (question {number}) the probability of any result changes by a factor of at "
+        f"most {factor(epsilon)}{exception}. Suppose that somebody knows everything except which of two neighbours was "
+        "used, and considers both equally likely. Tossing a coin, they guess right with probability 0.5; knowing what "
+        f"was released, they guess right with probability at most {at_most(best, 4)}."
     )
+
+
+def one_in(delta: float) -> str:
+    """In words that need no powers of ten, where there are such."""
+    return f"at most one in {math.floor(1 / delta):,}" if delta >= 1e-15 else ""
 
 
 def _strength(promise: Promise, sound: bool) -> tuple[str, ...]:
@@ -216,7 +238,9 @@ def unprotected(promise: Promise) -> tuple[str, ...]:
         return ("That the record was submitted, and the public numbers of the protocol.",)
     units = "rows" if promise.rows_per_person is None else "people"
     hidden = "" if promise.rows_per_person is None else " The number of rows of each person is protected."
-    number = f"The number of {units}, {promise.records:,}, under both kinds of neighbours.{hidden}"
+    number = (
+        f"The number of {units}, {promise.records:,}, is taken to be public, under both kinds of neighbours.{hidden}"
+    )
     return (
         *((number,) if promise.records else ()),
         "Whatever is listed as assumed, declared or public below, such as bounds, and the set of labels.",
@@ -226,10 +250,13 @@ def unprotected(promise: Promise) -> tuple[str, ...]:
 
 def _composition(promise: Promise) -> tuple[str, ...]:
     steps = sum(declared(event).count for event in promise.events)
-    several = f"{counted(len(promise.events), 'recorded event')}, {counted(steps, 'step')} in all"
-    priced = "is priced" if len(promise.events) == 1 else "are priced together"
-    found = [f"{several}, {priced} at one delta."] if promise.events else []
-    found.append("This is one release. Everything that is released about the same people adds up with it.")
+    several = f"{counted(len(promise.events), 'recorded event')} ({counted(steps, 'step')} in all)"
+    found = [f"Epsilon and delta are the price of all that this release did with noise: {several}."]
+    found = found if promise.events else []
+    found.append(
+        "This is one release. With every other one about the same people, less is protected than stated here: epsilons "
+        "and deltas add up. tacit.Ledger keeps the total."
+    )
     if promise.collection:
         found.append(
             f"Models of the collection {promise.collection} share the contributors' noise and do not add up: for all "

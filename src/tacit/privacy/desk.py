@@ -194,8 +194,8 @@ class Statement:
         return "\n".join(lines)
 
 
-def page(statements: Sequence[Statement]) -> str:
-    """Statements as one HTML page, with their certificates to save."""
+def page(statements: Sequence[Statement], files: Sequence[str] = ()) -> str:
+    """Statements as one HTML page, with their certificates to save; ``files`` says of each which file it is about."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # statements in words need none of it
 
     environment = Environment(
@@ -203,7 +203,11 @@ def page(statements: Sequence[Statement]) -> str:
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     return environment.get_template("statement.html").render(
-        statements=statements, version=__version__, encoded=_encoded
+        statements=statements,
+        files=files,
+        version=__version__,
+        encoded=_encoded,
+        open_questions=answering.open_questions(),
     )
 
 

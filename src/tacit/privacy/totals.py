@@ -110,7 +110,7 @@ def _answered(
         "mechanism": (*each,) or _NOTHING,
         "preparation": (
             BEFORE,
-            "Assumed by one release or another:",
+            "One release or another assumes:",
             *(f"- {words}" for words in dict.fromkeys(words for _, one in entries for words in one.assumptions)),
         )
         if entries

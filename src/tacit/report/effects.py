@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.estimators.additive import Additive
-from tacit.estimators.terms import WIDTH, Term, parts_of
-from tacit.linear.losses import probabilities
+from tacit.estimators.terms import WIDTH, Term, listed_slots, parts_of
+from tacit.report.scored import outputs
 from tacit.types import Array
 
 MOST_PICTURES = 60
@@ -32,9 +33,14 @@ CARE = (
     "their curves together. A curve shows what the model does, not what causes what."
 )
 SPREAD = (
-    "Spread: how far the column moves the score from one record to another (the standard deviation of its curve, "
-    "weighted by released sums where there are any, otherwise evenly over its slots). Noise: how much of that may be "
-    "due to noise alone, estimated generously."
+    "Spread: how far the column moves the result from one record to another, in the unit of the pictures (the standard "
+    "deviation of its curve, weighted by released sums where there are any, otherwise evenly). Values that the schema "
+    "does not list, which are together called other, are left out of it: often no record has one."
+)
+NOISE = "Noise: how much of the spread may be due to noise alone, estimated generously."
+FROM_TO = (
+    "From and to are the ends of the band: with other noise the number would have come out between them, 95 times out "
+    "of 100."
 )
 
 
@@ -68,13 +74,13 @@ class Effects:
     def of(cls, model: Additive) -> tuple[Self, ...]:
         """Of each output of a fitted model: one, or one per class where there are more than two."""
         offsets = np.atleast_1d(model.offset_)
-        parts = [model.slot_weights_[slots] for _, slots in parts_of(model.schema_)]
+        parts = [_weights(listed_slots(part), model.slot_weights_[slots]) for part, slots in parts_of(model.schema_)]
         found = []
-        for output, offset in enumerate(offsets):
+        for output, title, unit, start, _ in outputs(model, model.schema_.target, offsets.tolist()):
             terms = model.terms_[output :: len(offsets)]
             effects = [_effect(term, weights) for term, weights in zip(terms, parts, strict=True)]
             ranked = tuple(sorted(effects, key=lambda effect: -effect.spread))
-            found.append(cls(*_words(model, output, float(offset)), ranked))
+            found.append(cls(title, unit, start, ranked))
         return tuple(found)
 
     @property
@@ -88,34 +94,22 @@ class Effects:
         return max((effect.spread for effect in self.effects if 0 < effect.spread < math.inf), default=1.0)
 
 
-def _words(model: Any, output: int, offset: float) -> tuple[str, str, str]:
-    """Title, unit and start. A score is the log odds where the loss has no margin, and only there."""
-    classes = vars(model).get("classes_")
-    if classes is None:
-        target = model.schema_.target
-        name = "the target" if target is None else target.name
-        return "", f"adds to {name}", f"Every prediction starts at {offset:.4g}, in the units of {name}."
-    label = classes[output if len(classes) > 2 else 1]
-    start = f"Every record starts at the score {offset:+.2f}"
-    if len(classes) > 2:
-        return f"Score of {label}", f"score of {label}", f"{start}. The class with the largest score is predicted."
-    scores = np.array([offset, -2.0, -1.0, 1.0, 2.0])
-    chances = probabilities(np.stack([-scores / 2, scores / 2], axis=1), model.margin_)[:, 1]
-    first, *others = (f"{chance:.0%}" for chance in chances)
-    start += f", a probability of {first} for {label}, and each column adds to the score. "
-    start += f"Scores of -2, -1, 1 and 2 are probabilities of {', '.join(others[:3])} and {others[3]}."
-    return "", f"score of {label}" if model.margin_ else f"log odds of {label}", start
+def _weights(listed: NDArray[np.bool_], weights: Array) -> Array:
+    """The weights of the slots that the schema lists, which add up to 1; evenly where they have none."""
+    kept = np.where(listed, weights, 0.0) if weights[listed].any() else listed.astype(np.float64)
+    return np.asarray(kept / kept.sum())
 
 
 def _effect(term: Term, weights: Array) -> Effect:
-    noise = None
+    values, noise = np.array(term.values), None
     if term.upper is not None:
-        noise = _deviation((np.array(term.upper) - np.array(term.values)) / WIDTH, weights)
-    return Effect(term, _deviation(np.array(term.values), weights), noise)
+        noise = _root((np.array(term.upper) - values) / WIDTH, weights)
+    with np.errstate(all="ignore"):
+        return Effect(term, _root(values - weights @ values, weights), noise)
 
 
-def _deviation(values: Array, weights: Array) -> float:
-    """Root mean square: curves have mean 0. Edges: infinite where a square is beyond all numbers."""
+def _root(values: Array, weights: Array) -> float:
+    """Root mean square. Edges: infinite where a square is beyond all numbers."""
     with np.errstate(all="ignore"):
         found = math.sqrt(weights @ values**2)
     return found if found >= 0 else math.inf

@@ -101,4 +101,5 @@ def _left_out(delta: float) -> str:
     """How small the probability is that the promise leaves out."""
     if delta == 0:
         return "The promise has no exception."
-    return f"The probability that the promise leaves out: at most one in {math.floor(1 / delta):,}."
+    rare = answers.one_in(delta)
+    return f"The probability that the promise leaves out{rare and ': '}{rare}."

@@ -19,10 +19,17 @@ from tacit.estimators.additive import Additive
 from tacit.privacy.together import Together
 from tacit.reading import write_whole
 from tacit.report import pictures
-from tacit.report.effects import BAND, CARE, MOST_PICTURES, NO_BAND, SPREAD, Effects
+from tacit.report.effects import BAND, CARE, FROM_TO, MOST_PICTURES, NO_BAND, NOISE, SPREAD, Effects
+from tacit.report.linear_effects import NOISY, Coefficients
 from tacit.report.meaning import Meaning
+from tacit.report.readable import plain
 from tacit.report.results import Accounts, Shape
+from tacit.schema import Schema
 
+CARE_LINEAR = (
+    "Columns that carry the same information share one effect: read them together. This is what the model does, not "
+    "what causes what."
+)
 CURATOR = (
     "NOT PRIVATE: this page counts what each record itself spent. These numbers are computed from the records, without "
     "noise. This page is only for the person who holds the records; do not publish it or pass it on. The model and its "
@@ -33,13 +40,16 @@ _WHOLE = (
     "{delta}. What stands below is the part of the model alone."
 )
 _WORDS = {"band": BAND, "no_band": NO_BAND, "care": CARE, "spread": SPREAD, "curator": CURATOR}
+_WORDS |= {"noise": NOISE, "from_to": FROM_TO, "noisy": NOISY, "care_linear": CARE_LINEAR}
 
 
-def write_model_report(path: str | Path, model: Any, title: str, whole: Together | None = None) -> None:
-    """Write a fitted model's guarantees, an additive one's curves, and records' own accounts where there are any.
+def write_model_report(
+    path: str | Path, model: Any, title: str, whole: Together | None = None, schema: Schema | None = None
+) -> None:
+    """Write a fitted model's guarantees, its curves or coefficients, and records' own accounts where there are any.
 
     With accounts the page is not private, and says so at its head. ``whole``: the price of the model together with what
-    it was trained behind, which then comes first.
+    it was trained behind, which then comes first. ``schema``: the one that made a linear model's rows.
     """
     meaning = Meaning.of(model.guarantee_)
     if whole is not None:
@@ -50,9 +60,11 @@ def write_model_report(path: str | Path, model: Any, title: str, whole: Together
         meanings["What it promises for one record, as it leaves its owner"] = Meaning.of(model.record_guarantee_)
     spent = vars(model).get("spent_")
     accounts = {} if spent is None else {"Each record's own epsilon": Accounts.of(spent, model.guarantee_)}
-    parts = Effects.of(model) if isinstance(model, Additive) else ()
+    curves = isinstance(model, Additive)
+    parts, coefficients = (Effects.of(model), ()) if curves else ((), Coefficients.of(model, schema))
     drawn = [(part, drawn_terms(part, f"t{number}")) for number, part in enumerate(parts)]
-    write_whole(path, rendered("model.html", title=title, meanings=meanings, accounts=accounts, effects=drawn))
+    content = {"meanings": meanings, "accounts": accounts, "effects": drawn, "coefficients": coefficients}
+    write_whole(path, rendered("model.html", title=title, **content))
 
 
 def rendered(template: str, **content: Any) -> str:
@@ -61,6 +73,7 @@ def rendered(template: str, **content: Any) -> str:
         loader=PackageLoader("tacit.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
+    environment.filters["plain"] = plain
     page = environment.get_template(template)
     return page.render(**content, version=__version__, drawn=pictures.available(), words=_WORDS)
 

@@ -53,8 +53,8 @@ def arguments(parser: Command) -> None:
     parser.add_argument("--label", metavar="TEXT", help=LABEL)
     parser.add_argument(
         "--report", metavar="PAGE.html",
-        help="also write a page for the curator: guarantees, the curves of --additive and, with --method individual, "
-        "each record's own epsilon",
+        help="also write a page for the curator: guarantees, coefficients or the curves of --additive and, with "
+        "--method individual, each record's own epsilon",
     )  # fmt: skip
     add_progress_option(parser)
     parser.add_argument("--seed", type=int, metavar="NUMBER", help=SEED)
