@@ -9,11 +9,10 @@ import shutil
 import socket
 import ssl
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
-import uvicorn
+from serving import served
 
 from tacit.cli.main import build_parser
 from tacit.collector.app import create_app
@@ -87,18 +86,6 @@ def test_the_caddyfile_is_well_formed(tmp_path):
 
 
 @contextlib.contextmanager
-def running(app, **settings):
-    """An application on a port of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, server_header=False, **settings))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
-        thread.start()
-        yield door.getsockname()[1]
-        server.should_exit = True
-        thread.join(30)
-
-
-@contextlib.contextmanager
 def proxied(port, tmp_path):
     """nginx with the file of ``deploy/``, a certificate of its own, and free ports; yields a way to connect."""
     nginx, openssl = program("nginx"), program("openssl")
@@ -163,7 +150,7 @@ def test_nginx_before_the_service(collector, study, make_people, tmp_path):
     (one,) = make_people(1).each()
     body = json.dumps({"invitation": code, "submission": json.loads(one.to_json())}).encode()
     with (
-        running(noting, proxy_headers=True, forwarded_allow_ips="127.0.0.1") as port,
+        served(noting, server_header=False, proxy_headers=True, forwarded_allow_ips="127.0.0.1") as (_, port),
         proxied(port, tmp_path) as connect,
     ):
         line = connect()
@@ -200,7 +187,7 @@ def test_live_counts_pass_nginx_at_once(tmp_path):
         await read.wait()
         await send({"type": "http.response.body", "body": b"data: 2\n\n"})
 
-    with running(events, lifespan="off") as port, proxied(port, tmp_path) as connect:
+    with served(events, server_header=False, lifespan="off") as (_, port), proxied(port, tmp_path) as connect:
         line = connect()
         line.request("GET", "/curator/studies/abcdefghjk/events")
         answer = line.getresponse()
