@@ -50,7 +50,7 @@ package: $(VENV)/.dev
 	rm -rf dist $(PACKAGE)
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python tests/package/contents.py dist
-	mkdir -p $(PACKAGE)/empty
+	mkdir -p $(PACKAGE)
 	$(PYTHON) tests/package/oldest.py > $(PACKAGE)/oldest.txt
 	touch $(PACKAGE)/newest.txt
 	cp constraints.txt $(PACKAGE)/ours.txt
@@ -58,10 +58,11 @@ package: $(VENV)/.dev
 		echo "The $$versions dependencies:"; \
 		$(PYTHON) -m venv $(PACKAGE)/$$versions; \
 		$(PACKAGE)/$$versions/bin/python -m pip install --quiet --disable-pip-version-check -c $(PACKAGE)/$$versions.txt dist/*.whl; \
-		(cd $(PACKAGE)/empty && ../$$versions/bin/python -I -W error $(CURDIR)/tests/package/smoke.py); \
+		mkdir $(PACKAGE)/$$versions/empty; \
+		(cd $(PACKAGE)/$$versions/empty && ../bin/python -I -W error $(CURDIR)/tests/package/smoke.py); \
 	done
 	$(PACKAGE)/ours/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.tar.gz
-	cd $(PACKAGE)/empty && ../ours/bin/tacit --version
+	cd $(PACKAGE)/ours/empty && ../bin/tacit --version
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py
