@@ -1,14 +1,10 @@
 """Studies for the tests of the collector, on SQLite and on a PostgreSQL server that the tests start."""
 
 import os
-import pwd
-import shutil
-import subprocess
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
+from postgres import running
 
 for name in ("fastapi", "sqlalchemy", "alembic", "httpx2"):
     pytest.importorskip(name, reason="these tests need the extras 'collector' and 'dev'")
@@ -57,35 +53,8 @@ def make_people(protocol):
 def server():
     """The address of a fresh PostgreSQL server, on a socket of its own."""
     pytest.importorskip("psycopg", reason="this test needs psycopg: pip install '.[collector]'")
-    if not all(map(shutil.which, ("initdb", "pg_ctl", "postgres"))):
-        pytest.skip("PostgreSQL's initdb, pg_ctl and postgres are not installed")
-    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a short path: sockets have names of at most 107 characters
-    user = None if os.geteuid() else next((one for one in ("postgres", "nobody") if _exists(one)), None)
-    if user:
-        shutil.chown(folder, user)
-    settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-
-    def tell(*words):
-        done = subprocess.run(words, user=user, capture_output=True, text=True, cwd=folder, check=False)
-        if done.returncode:
-            pytest.skip(f"PostgreSQL does not start here: {done.stderr.strip().splitlines()[-1:]}")
-
-    tell("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "tester", "--no-sync")
-    try:
-        tell("pg_ctl", "-D", f"{folder}/data", "-w", "-l", f"{folder}/log", "-o", settings, "start")
-        yield f"postgresql://tester@/postgres?host={folder}"
-    finally:
-        subprocess.run(
-            ["pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop"], user=user, capture_output=True, check=False
-        )
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _exists(name):
-    try:
-        return bool(pwd.getpwnam(name))
-    except KeyError:
-        return False
+    with running() as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -112,7 +112,8 @@ def evaluate(
     )
     layout = layout_of(names, kind, adjacency)
     open_table = _streamed if is_stream(X) and not isinstance(X, np.memmap) else _in_memory
-    given = open_table(model, X, y, groups, rows_per_person, adjacency, set(names), (low, high), sought)
+    question = _Question(model, rows_per_person, adjacency, set(names), (low, high), sought)
+    given = open_table(question, X, y, groups)
     budget, source = budget_of(epsilon, delta, adjacency, given.people, ledger), source_from(random_state)
     cut = (f"targets and predictions clipped to [{low:g}, {high:g}]",) if kind.classes is None else ()
     plan = calibrate_summary(layout, budget, (ALONE, *given.words, *cut))
@@ -133,6 +134,17 @@ def evaluate(
     return Evaluation(scores, float(level), prepared.guarantee, classes, named)
 
 
+class _Question(NamedTuple):
+    """What is asked of a table: which scores of which model, between which bounds, for rows or for people."""
+
+    model: Any
+    rows_per_person: Any
+    adjacency: Adjacency
+    metrics: set[str]
+    bounds: Range
+    sought: int
+
+
 class _Table(NamedTuple):
     """A table and a model: how many people, the most rows of one, words about them, and the sums of a layout."""
 
@@ -142,39 +154,25 @@ class _Table(NamedTuple):
     sums: Callable[[Layout], Array]
 
 
-def _in_memory(
-    model: Any,
-    X: Any,
-    y: Any,
-    groups: Any,
-    most: Any,
-    adjacency: Adjacency,
-    wanted: set[str],
-    bounds: Range,
-    sought: int,
-) -> _Table:
+def _in_memory(question: _Question, X: Any, y: Any, groups: Any) -> _Table:
     y = _one_column(y)
     check_rows(len(y))
-    given = taken(groups, len(y), most, adjacency)
-    if hasattr(model, "classes_"):
-        return _Table(given.people, given.most, given.words, judged_labels(model, X, y, wanted, given, sought))
-    return _Table(given.people, given.most, given.words, judged_numbers(model, X, y, bounds, given))
+    given, model = taken(groups, len(y), question.rows_per_person, question.adjacency), question.model
+    sums: Callable[[Layout], Array] = (
+        judged_labels(model, X, y, question.metrics, given, question.sought)
+        if hasattr(model, "classes_")
+        else judged_numbers(model, X, y, question.bounds, given)
+    )
+    return _Table(given.people, given.most, given.words, sums)
 
 
-def _streamed(
-    model: Any,
-    X: Any,
-    y: Any,
-    groups: Any,
-    most: Any,
-    adjacency: Adjacency,
-    wanted: set[str],
-    bounds: Range,
-    sought: int,
-) -> _Table:
+def _streamed(question: _Question, X: Any, y: Any, groups: Any) -> _Table:
     named = Asked.of(X, y, groups, None)
     check_rows(named.scan.rows)
-    found = Batches.of(model, named, wanted, bounds, sought, most, adjacency == "replace-one")
+    found = Batches.of(
+        question.model, named, question.metrics, question.bounds, question.sought, question.rows_per_person,
+        question.adjacency == "replace-one",
+    )  # fmt: skip
     return _Table(found.people, found.most, found.words, found.sums)
 
 
