@@ -199,7 +199,8 @@ def check_table(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Fi
         }
         below = Count.of(ratio < limit for ratio in found.values())
         over = "theirs times d log(n)/p" if key == "risk_gradient" else "theirs"
-        words = f"Ours over {over}: {printed_bounds.span(found)}; below {limit:g} in {below}." if found else "No rows."
+        told = f"{printed_bounds.span(found)}; below {limit:g} in {below.told('cells')}." if found else ""
+        words = f"Ours over {over}: {told}" if found else "No rows."
         if key in ("noise_gradient", "risk_gradient"):
             words += f" 1/sqrt(Delta) is a factor {1 / math.sqrt(LAMBDA):.3g} of it; Delta = {LAMBDA:g} is our choice."
         findings.append(Finding(said[key], below.more_than(says.MOST) if found else None, words))
