@@ -200,10 +200,43 @@ def test_auto_knows_that_a_mean_of_several_is_short():
     budget = Budget(1.0, 1e-6)
     assert "objective" in prefer(budget, facts)
     assert prefer(budget, several) == "gradient"
-    assert prefer(budget, replace(several, records=50_000, features=60)) == "whitened-gradient"
-    assert prefer(budget, replace(several, records=50_000, rows_per_person=2)) == "whitened-objective"
+    assert prefer(budget, replace(several, records=9000, features=60)) == "whitened-gradient"
+    for rows in (2, 5, 100):
+        assert prefer(budget, replace(several, records=50_000, rows_per_person=rows)) == "whitened-objective"
     assert person_share(facts) == 1
     assert person_share(several) == pytest.approx(10**-0.5)
+
+
+def rare_outcomes(people, rng):
+    """One to eight rows each, one in nine of them positive."""
+    groups = np.repeat(np.arange(people), np.minimum(rng.geometric(0.35, people), 8))
+    X = rng.uniform(-0.4, 0.4, size=(len(groups), 5))
+    chances = 1 / (1 + np.exp(2.4 - 4 * X[:, 0] - 3 * X[:, 1]))
+    return X, (rng.random(len(groups)) < chances).astype(int), groups
+
+
+@pytest.mark.parametrize("bound", [3, 8])
+def test_a_rare_outcome_of_people_keeps_its_probability_and_is_found_with_balanced_weights(bound):
+    X, y, groups = rare_outcomes(4000, np.random.default_rng(1))
+    usual, balanced = (
+        LogisticRegression(
+            epsilon=2.0, classes=[0, 1], rows_per_person=bound, class_weight=weight, random_state=0
+        ).fit(X, y, groups=groups)
+        for weight in (None, "balanced")
+    )  # fmt: skip
+    assert usual.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
+    assert balanced.predict(X)[y == 1].mean() > 0.5
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("epsilon", [5.0, 20.0, 200.0])
+@pytest.mark.parametrize("method", ["objective", "whitened-objective"])
+def test_a_large_budget_is_no_reason_to_refuse_people(method, epsilon, adjacency, rng):
+    X, y, groups = made("", rng)
+    model = LogisticRegression(
+        epsilon=epsilon, delta=1e-5, classes=[0, 1], method=method, rows_per_person=5, adjacency=adjacency
+    ).fit(X, y, groups=groups)  # fmt: skip
+    model.guarantee_.verify()
 
 
 @pytest.fixture

@@ -21,6 +21,11 @@ PAIRS = [
     (ALIKE, None), (ACROSS, None), (APART, None), (ALIKE, [-EAST, -EAST]), (ACROSS, [-EAST, -NORTH]),
     (ACROSS, [-SLANTED, SLANTED]), (ALIKE, [NORTH, -NORTH]), (ACROSS, APART),
 ]  # fmt: skip
+THIRDS = [np.array([math.cos(angle), math.sin(angle)]) for angle in (0.0, 2 * math.pi / 3, 4 * math.pi / 3)]
+TRIPLES = [
+    ([EAST] * 3, None), (THIRDS, None), ([EAST, EAST, NORTH], None), ([EAST] * 3, [-EAST] * 3), (THIRDS, [EAST]),
+    ([EAST, NORTH, -EAST], [-SLANTED] * 3), (THIRDS, [-EAST, -EAST, NORTH]), ([EAST], [-EAST, -NORTH, -SLANTED]),
+]  # fmt: skip
 LOSSES = {"logistic": Logistic(), "hinge": HuberHinge(), "numbers": Squared(), "counts": PoissonLoss(0.5)}  # fmt: skip
 
 
@@ -51,13 +56,14 @@ def exact_delta(loss, first, second, target, strength, scale, epsilons):
 
 @pytest.mark.parametrize(("strength", "scale"), [(1.0, 4.0), (3.0, 1.5)])
 @pytest.mark.parametrize("name", LOSSES)
-def test_the_price_of_a_person_is_above_the_exact_one(name, scale, strength):
+@pytest.mark.parametrize(("rows", "pairs"), [(2, PAIRS), (3, TRIPLES)])
+def test_the_price_of_a_person_is_above_the_exact_one(rows, pairs, name, scale, strength):
     loss, epsilons = LOSSES[name], (0.1, 0.5, 1.0, 2.0)
     target = 1.0 if isinstance(loss.targets, str) else loss.targets[1]
     event = Objective(
-        slope=loss.lipschitz, trace=loss.trace, strength=strength, scale=scale, geometry=loss.geometry, rows=2
+        slope=loss.lipschitz, trace=loss.trace, strength=strength, scale=scale, geometry=loss.geometry, rows=rows
     )
-    for first, second in PAIRS:
+    for first, second in pairs:
         adjacency = "add-remove" if second is None else "replace-one"
         exact = exact_delta(loss, first, second or [], target, strength, scale, epsilons)
         priced = [objective_delta(event, epsilon, adjacency) for epsilon in epsilons]

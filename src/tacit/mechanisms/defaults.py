@@ -36,9 +36,10 @@ WHITE = 25.0
 SMALL, SMALL_SEEN = 2000, 0.25
 """With fewer records than this the descent on whitened rows is ahead of the minimum, where rows are seen so clearly
 (:func:`seen`)."""
-SEVERAL_COLUMNS, SEVERAL_SEEN = 32, 2.2
-"""Rows of people with several are whitened from so many columns on: a descent on narrow ones is as fast without. Where
-they are seen so clearly, and people have two, the minimum is ahead of the descent."""
+SEVERAL_COLUMNS, SEVERAL_SEEN, PAIR_SEEN = 32, 6.0, 2.2
+"""Where rows of people with several are seen so clearly (or with two), the minimum is ahead of the descent, which cuts
+rare outcomes. Below that, a descent is on whitened rows from so many columns on: on narrow ones it is as fast without.
+"""
 WHITE_COLUMNS, WHITE_NUMBERS = 1000, 2**27
 """Whitening by rule stops at so many columns, and at so many numbers in the mapped copy of the rows (a gigabyte)."""
 
@@ -118,13 +119,16 @@ def objective_strength(budget: Budget, facts: Facts, noise: str) -> float:
     on, for the logistic loss under add-remove); at large epsilon it takes a part of what is plenty. Never below
     ``n (d / 1.6e11)^(2/3)``, about 1e-6 of n: the rounding of a minimum that is less curved would take a noise to hide
     that shows, for it grows as ``d (n / Lambda)^(3/2)``, and 1.25 sqrt(d) times that for the sphere's noise. Nor below
-    what a minimum can be certified with.
+    what a minimum can be certified with. For people with several rows the determinant's bound is linear in 1/Lambda,
+    and not a logarithm: it may take a quarter of epsilon at most.
     """
     factor = 1.25 if budget.adjacency == "add-remove" else 2.5
     epsilon = min(budget.epsilon, 50.0)
     steep = max(1.0, 4 * facts.loss.trace * facts.models)
     wide = 1.25 * math.pow(facts.features, 1.5) if noise == "sphere" else facts.features
     least = facts.records * math.pow(wide / 1.6e11, 2 / 3)
+    if (facts.rows_per_person or 1) > 1:
+        least = max(least, steep / epsilon)
     chosen = max(factor * steep / (epsilon * (1 + epsilon)), least) * facts.radius**2
     return max(chosen, least_strength(facts))
 
@@ -328,9 +332,9 @@ def prefer(budget: Budget, facts: Facts, *, whiten: bool = True) -> str:
     numbers: objective perturbation from M = SHARP on, noisy gradient descent below. Several classes: noisy
     gradient descent, whose noise does not grow with the directions of a record's gradient. Two classes: objective
     perturbation, on whitened rows, where the signal is clear of the noise; noisy gradient descent below, and with few
-    records, on whitened rows too. People with several rows: noisy gradient descent in the place of objective
-    perturbation, for it knows that a mean of several gradients is short; unless they are two, and the second moment is
-    clear.
+    records, on whitened rows too. People with several rows: objective perturbation on whitened rows where their second
+    moment is clear; else noisy gradient descent, for it knows that a mean of several gradients is short. It cuts that
+    mean, a rare outcome's the most, so its probabilities of one are too low.
     """
     clear, several = precision(budget, facts), (facts.rows_per_person or 1) > 1
     if facts.loss.name == "squared" and facts.models == 1:
@@ -347,7 +351,8 @@ def _of_two_classes(budget: Budget, facts: Facts, *, whiten: bool, several: bool
     strong = signal(budget, facts.records, facts.size)
     whiten = whiten and whitens(budget, facts)
     if several:
-        if whiten and strong >= WHITE and facts.rows_per_person == 2 and seen(budget, facts) >= SEVERAL_SEEN:
+        enough = PAIR_SEEN if facts.rows_per_person == 2 else SEVERAL_SEEN
+        if whiten and strong >= WHITE and seen(budget, facts) >= enough:
             return "whitened-objective"
         wide = facts.features >= SEVERAL_COLUMNS and strong >= WHITE
         return "whitened-gradient" if whiten and wide else "gradient"
