@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
         check(not same, "--out and --report name the same file. Choose different names.")
     schema, target = _declared(options)
     _check_found(options, schema)
+    _check_beside(options, schema, target)
     model = estimator(options, schema, target)
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
@@ -76,6 +77,20 @@ def _check_found(options: argparse.Namespace, schema: Schema | None) -> None:
     if found is not None:
         check((found.unit == "person") == (options.person is not None), _UNITS)
         check(found.adjacency == options.adjacency, _NEIGHBOURS.format(adjacency=found.adjacency))
+
+
+def _check_beside(options: argparse.Namespace, schema: Schema | None, target: Target) -> None:
+    """Refuse a column that is to be two things: whose rows they are, how much they count, what is predicted, a cause.
+
+    Both are known from the options and the schema, before a record is read.
+    """
+    named = [("--person", options.person), ("--weight", options.weight), ("--target", target.name)]
+    given = [(option, name) for option, name in named if name is not None]
+    for place, (option, name) in enumerate(given):
+        same = [other for other, word in given[:place] if word == name]
+        check(not same, f"{', '.join(same)} and {option} must name different columns.")
+    if schema is not None:
+        schema.check_beside(options.person, options.weight)
 
 
 def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, target: Target, say: Say) -> list[str]:
