@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check, counted
-from tacit.cli.console import Say, check_new, check_place, progress, warn_unreadable
+from tacit.cli.console import Say, check_new, check_place, judge_unreadable, progress
 from tacit.cli.inputs import check_named, check_there, is_small, look, named, scanned, whole
 from tacit.cli.tasks import estimator, extra_columns, whose_rows
 from tacit.cli.terminal import one_line
@@ -110,7 +110,7 @@ def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, t
     if schema is None:
         rows = tables.numbers(table, names)
     else:
-        warn_unreadable(schema.check_readable(table))
+        judge_unreadable(schema.check_readable(table), allowed=options.allow_unreadable)
         rows = table if options.additive else schema.encode(table, options.clip)
     say(f"Training on {counted(len(targets), 'record')}")
     model.fit(rows, targets, **given)
@@ -125,7 +125,7 @@ def _fit_scanned(options: argparse.Namespace, model: Any, schema: Schema | None,
     names = [name for name in found.names if name not in (target.name, *extra_columns(options))]
     if schema is None:
         check_named(names)
-    look(found)
+    look(found, allowed=options.allow_unreadable)
     say(f"Training on {counted(found.rows, 'record')}")
     model.fit(found, target.name, groups=options.person, sample_weight=options.weight)
     return names

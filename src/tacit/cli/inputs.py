@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.checks import check, refuse
-from tacit.cli.console import warn_unreadable
+from tacit.cli.console import judge_unreadable
 from tacit.cli.terminal import one_line
 from tacit.data import tables
 from tacit.data.compressed import compression, is_damage, opened
@@ -118,9 +118,10 @@ class Unlisted:
         return found
 
 
-def look(found: Scan) -> None:
-    """Say in which columns text is taken for missing numbers, and which categories match no cell; refuse a column of
-    numbers without one. As of a small file. NOT PRIVATE, and nothing that is released depends on it.
+def look(found: Scan, *, allowed: bool = True) -> None:
+    """Say in which columns text is taken for missing numbers, and refuse it unless that is allowed; say which
+    categories match no cell; refuse a column of numbers without one. As of a small file. NOT PRIVATE, and nothing that
+    is released depends on it.
 
     It takes a pass of its own over columns that hold text: all of a CSV file, and mostly none of others.
     """
@@ -133,7 +134,7 @@ def look(found: Scan) -> None:
         return
     legible = open_columns(found, schema.legible())
     if legible.names:
-        warn_unreadable(looked_through(found, legible, source.pieces).judged())
+        judge_unreadable(looked_through(found, legible, source.pieces).judged(), allowed=allowed)
     categories = {column.name: column for column in schema.columns if isinstance(column, Category)}
     if not categories or found.rows < FEW:
         return

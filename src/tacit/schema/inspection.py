@@ -87,9 +87,8 @@ class Seen:
 
     @property
     def refused(self) -> bool:
-        """Whether a fit would be refused: a target must be there in every row, and a column of numbers have one."""
-        unfit = self.missing + self.wrong + self.unlisted
-        return unfit > 0 if self.predicted else self.wrong > 0 and unfit == self.cells
+        """Whether a fit would be refused: a target must be there in every row, and cells of numbers be numbers."""
+        return self.wrong > 0 or (self.predicted and self.missing + self.unlisted > 0)
 
     def remarks(self) -> list[str]:
         """What to look at, in sentences that quote cells."""
@@ -142,7 +141,9 @@ class Inspection:
         absent = any(one.missing for one in self.seen)
         fits = f"In these columns, every cell{' that is not missing' if absent else ''} fits."
         refused = ", ".join(repr(one.column.name) for one in self.seen if one.refused)
-        last = [f"A fit would be refused because of {refused}."] if refused else []
+        some = any(one.refused and not one.predicted and one.missing + one.wrong < one.cells for one in self.seen)
+        allowed = " With --allow-unreadable, cells that are not numbers count as missing." if some else ""
+        last = [f"A fit would be refused because of {refused}.{allowed}"] if refused else []
         return [*([remark for one in self.seen for remark in one.remarks()] or [fits]), *last]
 
     def see(self, table: Any) -> None:
