@@ -356,8 +356,13 @@ def test_verify_takes_models_and_bare_guarantees_and_notices_tampering(
     assert code == 1
     assert "NOT VERIFIED" in err
 
-    (folder / "g.json").write_text("{}")
-    assert run(capsys, "verify g.json")[0] == 1
+    for foreign in ("{}", "<!doctype html>", "", '{"guarantee": 1}'):
+        (folder / "g.json").write_text(foreign)
+        for command in ("verify", "statement"):
+            code, _, err = run(capsys, f"{command} g.json")
+            assert code == 2
+            assert err.startswith("tacit: g.json: This is not a Tacit file: ")
+            assert "VERIFIED" not in err
     assert run(capsys, "verify absent.json")[0] == 2
     run(capsys, FIT.replace("--epsilon 1", "--epsilon inf"))
     code, out, err = run(capsys, "verify model.json")

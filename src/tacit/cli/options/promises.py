@@ -15,8 +15,12 @@ def verify_arguments(parser: Command) -> None:
     """The options of ``tacit verify``."""
     parser.epilog = CAUTION
     parser.example = "tacit verify model.json"
-    parser.add_argument("file", metavar="FILE", help="a model, pipeline, network, guarantee or ledger file")
-    parser.set_defaults(run=Later("tacit.cli.verify:run"), digest=None)
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE",
+        help="a model, pipeline, network, guarantee or ledger file, or what `tacit evaluate` or `tacit describe` wrote; "
+        "several of them, or a pattern in quotes: 'models/*.json'",
+    )  # fmt: skip
+    parser.set_defaults(run=Later("tacit.cli.verify:run"))
 
 
 def statement_arguments(parser: Command) -> None:
