@@ -70,3 +70,30 @@ def test_a_check_says_that_a_fit_would_be_refused(book, capsys):
     assert "A fit would be refused because of 'age'. With --allow-unreadable, cells that are not numbers count" in out
     assert main(["schema", "check", "s.toml", "commas.csv", "--curator", "--decimal", ","]) == 0
     assert main(["schema", "check", "s.toml", "absent.csv", "--curator"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("cells", "more", "told"),
+    [
+        (["3.617", "950", "12.000"], "", True),
+        (["3,617", "950", ""], "--decimal ,", True),
+        (["3.617", "950", "1.5"], "", False),  # another fraction: the mark is a decimal mark
+        (["3.617", "4.500", "7.125"], "", False),  # as a scale with three digits writes them
+        (["0.617", "1"], "", False),
+        (["950", "3617"], "", False),
+    ],
+)
+def test_marks_that_may_separate_thousands_are_told_to_the_curator_alone(cells, more, told, book, capsys):
+    schema = '[target]\nname = "pay"\nlower = 0\nupper = 9000\n[columns.gain]\nlower = 0\nupper = 9000\n'
+    Path("pay.toml").write_text(schema, encoding="utf-8")
+    rows = [f"{cell};{cell or 1}\n" for cell in cells * 20]
+    Path("pay.csv").write_text("gain;pay\n" + "".join(rows), encoding="utf-8")
+    capsys.readouterr()
+    assert main([*["schema", "check", "pay.toml", "pay.csv", "--curator"], *more.split()]) == 0
+    out = capsys.readouterr().out
+    for name in ("gain", "pay"):
+        assert (f"{name!r} has cells with exactly three digits behind the decimal mark" in out) == told
+    for line in ("schema check pay.toml pay.csv", "fit pay.csv --schema pay.toml --epsilon 1 --out p.json"):
+        assert main([*line.split(), *more.split()]) == 0
+        shown = capsys.readouterr()
+        assert "three digits" not in shown.out + shown.err

@@ -17,7 +17,7 @@ def verify_arguments(parser: Command) -> None:
     parser.example = "tacit verify model.json"
     parser.add_argument(
         "file", nargs="+", metavar="FILE",
-        help="a model, pipeline, network, guarantee or ledger file, or what `tacit evaluate` or `tacit describe` wrote; "
+        help="a model, pipeline, network, guarantee, ledger, or what `tacit evaluate` or `tacit describe` wrote; "
         "several of them, or a pattern in quotes: 'models/*.json'",
     )  # fmt: skip
     parser.set_defaults(run=Later("tacit.cli.verify:run"))
