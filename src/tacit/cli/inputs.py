@@ -17,11 +17,13 @@ from tacit.cli.terminal import one_line
 from tacit.data import tables
 from tacit.data.compressed import compression, is_damage, opened
 from tacit.data.curator import FEW, of_a_batch
+from tacit.data.delimited import Dialect, separator_of
 from tacit.data.spelling import meant
 from tacit.data.tables import Table
 from tacit.schema import Category, Schema
 from tacit.schema.legible import note_unlisted
-from tacit.streams.opened import ARROW, declared_types
+from tacit.streams.opened import ARROW, PARQUET, declared_types
+from tacit.streams.opened import found as files_of
 from tacit.streams.pieces import Piece
 
 if TYPE_CHECKING:  # what computes is loaded by the functions that do: a help text needs none of it
@@ -145,6 +147,14 @@ def look(found: Scan, *, allowed: bool = True) -> None:
         engine = engine_of(found.engine, source.pieces)
         each = run_each(engine, Unlisted(replace(task.schema, columns=kept)), source.pieces)
         note_unlisted(sorted(frozenset.intersection(*each)))
+
+
+def written_with(options: argparse.Namespace) -> str:
+    """What separates cells in the first of the files: a comma where they are no CSV files."""
+    path = files_of(options.data[0])[0]
+    if path.name.lower().endswith((*PARQUET, *ARROW)):
+        return ","
+    return separator_of(path, Dialect(**dialect(options)))
 
 
 def dialect(options: argparse.Namespace) -> dict[str, Any]:
