@@ -32,6 +32,11 @@ _SEEDED = (
 def run(options: argparse.Namespace) -> int:
     """Ask, charge, and print every score with its interval."""
     check_new(options)
+    check(
+        (options.person is None) == (options.rows_per_person is None),
+        "--person and --rows-per-person belong together: the first names the person of each row, the second says how "
+        "many rows of one person count.",
+    )
     model, schema = files.load(options.model)
     name = _target_name(options, schema)
     if options.seed is not None:

@@ -30,7 +30,11 @@ def run(options: argparse.Namespace) -> int:
     statements = [one for several in stated.values() for one in several]
     if options.html:
         write_whole(options.html, page(statements, [_file(path) for path, several in stated.items() for _ in several]))
-    if options.json:
+    if options.html and not options.json:
+        print(one_line(f"Wrote {options.html}."))
+        if not all(one.holds for one in statements):
+            print("tacit: something speaks against a release. The page begins with it.", file=sys.stderr)
+    elif options.json:
         print(json.dumps([json.loads(one.to_json()) for one in statements], indent=2, ensure_ascii=False))
     else:
         heads = {path: f"{one_line(path)}\n\n" if len(stated) > 1 else "" for path in stated}

@@ -83,7 +83,8 @@ def budget_of(
         return Budget(check_real("epsilon", epsilon), chosen, adjacency)
     if book is None:
         raise ValueError(
-            "epsilon='rest' spends what a ledger has left, but no ledger is open: pass ledger=, or a number."
+            "epsilon='rest' spends what a ledger has left, but no ledger is open: add --ledger (in Python, "
+            "ledger=), or give a number."
         )
     left = book.left()
     if left <= 0:

@@ -31,6 +31,6 @@ def statement_arguments(parser: Command) -> None:
         "file", nargs="+", metavar="FILE",
         help="a model, a network, a guarantee or a ledger; or several of them, or a pattern in quotes: 'models/*.json'",
     )  # fmt: skip
-    parser.add_argument("--html", metavar="PAGE.html", help="also write a page, to print or to pass on")
+    parser.add_argument("--html", metavar="PAGE.html", help="write a page, to print or to pass on, instead of the text")
     parser.add_argument("--json", action="store_true", help="print JSON, with the fields of the deployments registry")
     parser.set_defaults(run=Later("tacit.cli.statement:run"))
