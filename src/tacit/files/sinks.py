@@ -43,9 +43,12 @@ class CsvSink:
         """The next rows."""
         if not self._begun:
             # Whoever reads the file may tell the separator by this line: no name may look as if it had one.
-            doubtful = any(sign in name for name in columns for sign in _SEPARATORS)
-            quoting = csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL
-            csv.writer(self._file, lineterminator="\n", delimiter=self._separator, quoting=quoting).writerow(columns)
+            quoted = any(sign in name for name in columns for sign in _SEPARATORS)
+            names = csv.writer(
+                self._file, lineterminator="\n", delimiter=self._separator,
+                quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL,
+            )  # fmt: skip
+            names.writerow(columns)
             self._begun = True
         self._writer.writerows(zip(*map(_cells, columns.values()), strict=True))
 
