@@ -98,7 +98,10 @@ def _add_people_options(parser: Command) -> None:
         "--weight-bound", type=float, default=1.0, metavar="NUMBER", help="larger weights are cut to this (default: 1)"
     )
     group.add_argument(
-        "--class-weight", choices=("balanced",), help="give all classes the same weight; counting them is charged"
+        "--class-weight",
+        metavar="A=W,B=W",
+        help="declared weights of the classes, as in yes=5,no=1; or 'balanced': all classes weigh the same, and "
+        "counting them is charged",
     )
 
 
