@@ -356,8 +356,13 @@ def test_verify_takes_models_and_bare_guarantees_and_notices_tampering(
     assert code == 1
     assert "NOT VERIFIED" in err
 
-    (folder / "g.json").write_text("{}")
-    assert run(capsys, "verify g.json")[0] == 1
+    for foreign in ("{}", "<!doctype html>", "", '{"guarantee": 1}'):
+        (folder / "g.json").write_text(foreign)
+        for command in ("verify", "statement"):
+            code, _, err = run(capsys, f"{command} g.json")
+            assert code == 2
+            assert err.startswith("tacit: g.json: This is not a Tacit file: ")
+            assert "VERIFIED" not in err
     assert run(capsys, "verify absent.json")[0] == 2
     run(capsys, FIT.replace("--epsilon 1", "--epsilon inf"))
     code, out, err = run(capsys, "verify model.json")
@@ -393,8 +398,8 @@ def test_help_and_usage_errors_are_argparse(capsys: pytest.CaptureFixture[str]) 
 def test_some_unreadable_cells_are_said_without_quoting_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = (folder / "data.csv").read_text().splitlines()
     (folder / "mixed.csv").write_text("\n".join([*rows, f'"27,5",clerk,{SECRET},>50K', "63 years,clerk,1,>50K"]))
-    said = "WARNING: some cells of 'age' are not numbers and count as missing (NOT PRIVATE"
-    code, _, err = run(capsys, FIT.replace("data.csv", "mixed.csv"))
+    said = "WARNING: some cells of 'age' are not numbers and count as missing. If they have a decimal comma, add"
+    code, _, err = run(capsys, FIT.replace("data.csv", "mixed.csv") + " --allow-unreadable")
     assert code == 0
     assert err.startswith(said)
     assert err.count("\n") == 1

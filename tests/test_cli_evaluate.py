@@ -129,7 +129,7 @@ def test_scores_of_numbers(folder, capsys):
         ("evaluate model.json people.csv --epsilon 1 --level 1.5", "level=1.5"),
         ("evaluate model.json people.csv --epsilon 0", "epsilon=0"),
         ("evaluate model.json people.csv --epsilon 1 --positive ill", "one of the model's classes, 'no' and 'yes'"),
-        ("evaluate model.json people.csv --epsilon 1 --rows-per-person 3", "groups="),
+        ("evaluate model.json people.csv --epsilon 1 --rows-per-person 3", "--person and --rows-per-person"),
         ("evaluate model.json people.csv --epsilon 1 --person nobody --rows-per-person 3", "no column 'nobody'"),
         ("evaluate model.json people.csv --epsilon 1 --out nowhere/scores.json", "does not exist"),
     ],

@@ -6,6 +6,7 @@ import pytest
 
 from tacit.cli import inputs
 from tacit.cli.main import main
+from tacit.data.spelling import meant
 
 SCHEMA = {
     "columns": {"age": {"lower": 0, "upper": 99}, "income": {"lower": 0, "upper": 9}},
@@ -47,5 +48,13 @@ def test_the_column_that_may_be_meant_is_named(line, small, tmp_path, monkeypatc
     monkeypatch.setattr(inputs, "SMALL", small)
     assert main(line.split()) == 2
     wrong, right = LINES[line]
-    assert capsys.readouterr().err.endswith(f" Did you mean {right!r} by {wrong!r}?\n")
+    told = capsys.readouterr().err
+    assert repr(wrong) in told
+    assert told.endswith(f" Did you mean {right!r}?\n")
     assert not (tmp_path / "x.json").exists()
+
+
+def test_of_several_names_each_is_said():
+    assert meant(["ages", "x", "incom"], ["age", "income"]) == (
+        " Did you mean 'age' by 'ages'? Did you mean 'income' by 'incom'?"
+    )

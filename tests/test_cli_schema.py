@@ -238,7 +238,7 @@ def test_people_are_not_described(folder, capsys):
         ("schema plain.csv --private --out a.toml", "--private needs --epsilon"),
         ("schema plain.csv --private --epsilon 1", "--private needs --out"),
         ("schema plain.csv --private --epsilon 1 --out a.toml --person age", "belong together"),
-        ("schema plain.csv --numbers ages", "The table has no column 'ages'. Did you mean 'age' by 'ages'?"),
+        ("schema plain.csv --numbers ages", "The table has no column 'ages'. Did you mean 'age'?"),
         ("schema plain.csv --numbers age --categories age", "'age' is among --numbers and --categories."),
         ("schema plain.csv --target pay", "The table has no columns ['pay']."),
         ("schema plain.csv --out plain.csv", "and would be overwritten"),
@@ -264,7 +264,7 @@ def test_a_check_says_what_fits_and_quotes_cells_for_the_curator_alone(folder, c
     Path("plain.csv").write_text(text().replace("female", "Female").replace("age", "Age"), encoding="utf-8")
     code, out, _ = run(capsys, "schema check s.toml plain.csv --curator")
     assert code == 1
-    assert "The table lacks 'age'. Did you mean 'Age' by 'age'?" in out
+    assert "The table lacks 'age'. Did you mean 'Age'?" in out
     assert "'sex' has cells that are not among its values: 'Female'" in out  # the other columns are looked at
     Path("plain.csv").write_text(text().replace("female", "Female"), encoding="utf-8")
     code, public, _ = run(capsys, "schema check s.toml plain.csv")

@@ -105,7 +105,7 @@ def test_a_person_is_one_however_the_name_is_written(rows):
         (["--out-test", "a.csv"], "--out-train and --out-test name the same file"),
         (["--out-train", "t.csv"], "is the input t.csv and would be overwritten"),
         (["--out-test", "old.csv"], "--out-test old.csv already exists. Choose another name, or add --overwrite"),
-        (["--person", "whom"], "The table has no column 'whom'. Did you mean 'who' by 'whom'?"),
+        (["--person", "whom"], "The table has no column 'whom'. Did you mean 'who'?"),
         (["--person", "word"], "has missing values or empty names in some rows"),
     ],
 )

@@ -280,7 +280,7 @@ def test_curves_and_balanced_classes_from_several_files(folder, capsys, options)
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_unreadable_cells_are_told_wherever_they_stand(folder, capsys, kind):
-    """In the last file, or behind the first batch of one: the warning of a small file, and its refusal."""
+    """In the last file, or behind the first batch of one: refused before anything is paid for, unless it is allowed."""
     good, bad = [str(age) for age in range(20, 90)] * 3, ["63 years"] * 10
     schema = '[target]\nname = "ill"\nclasses = ["no", "yes"]\n[columns.age]\nlower = 18\nupper = 90\n'
     Path("texts.toml").write_text(schema)
@@ -298,7 +298,8 @@ def test_unreadable_cells_are_told_wherever_they_stand(folder, capsys, kind):
     fit = "fit {} --schema texts.toml --epsilon 1 --seed 1 --overwrite --out u.json"
     for data in (f"{first} {last}", f"{first} {long}", long):
         for line in (
-            fit.format(data), f"predict u.json {data}", f"evaluate u.json {data} --epsilon 1 --seed 1",
+            f"{fit.format(data)} --allow-unreadable", f"predict u.json {data}",
+            f"evaluate u.json {data} --epsilon 1 --seed 1 --allow-unreadable",
         ):  # fmt: skip
             assert main(line.split()) == 0
             assert capsys.readouterr().err.count(words) == 1, line

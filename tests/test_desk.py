@@ -284,8 +284,10 @@ def test_the_command_prints_writes_and_judges(data, proven, tmp_path, capsys):
     model = LogisticRegression(epsilon=1.0, delta=1e-6, classes=[0, 1]).fit(*data)
     path, page = tmp_path / "model.json", tmp_path / "page.html"
     save(model, path)
-    assert main(["statement", str(path), "--html", str(page)]) == 0
+    assert main(["statement", str(path)]) == 0
     assert capsys.readouterr().out.strip() == str(model.guarantee_.statement())
+    assert main(["statement", str(path), "--html", str(page)]) == 0
+    assert capsys.readouterr().out == f"Wrote {page}.\n"
     assert "<h1>" in page.read_text()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert f"File {path.name}, SHA-256 {digest}" in page.read_text()
@@ -296,6 +298,8 @@ def test_the_command_prints_writes_and_judges(data, proven, tmp_path, capsys):
     path.write_text(forged)
     assert main(["statement", str(path)]) == 1
     assert capsys.readouterr().out.startswith("NOT VERIFIED")
+    assert main(["statement", str(path), "--html", str(page)]) == 1
+    assert "speaks against a release" in capsys.readouterr().err
     path.write_text(forged.replace(checksum({})[:1], "x"))
     assert main(["statement", str(path)]) == 1
     assert "nothing to state" in capsys.readouterr().err

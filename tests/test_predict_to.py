@@ -81,7 +81,7 @@ def test_a_batch_of_unknown_categories_is_no_news_for_the_curator(table, model):
         ({"source": "*.parquet"}, "does not store column names"),
         ({"keep": ["nobody"]}, r"lacks the columns \['nobody'\] that are to be kept"),
         ({"keep": "id"}, "a list of names"),
-        ({"path": "said.csv.gz"}, "not compressed"),
+        ({"path": "said.csv.xz"}, r"written as \.csv, \.csv\.gz or \.parquet"),
         ({"model": object()}, "a method predict"),
         ({"model": tacit.LinearSVC(), "proba": True}, "has no probabilities"),
     ],

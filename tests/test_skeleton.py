@@ -69,7 +69,7 @@ def test_what_cannot_be_a_skeleton_gets_a_sentence():
         ("people.csv", {}, "or a table. For a file: `tacit schema FILE`"),
         (None, {}, "names of columns, or a table"),
         ([1], {}, "names of all columns to be text"),
-        (["age"], {"numbers": ["Age"]}, r"no columns \['Age'\]\. Did you mean 'age' by 'Age'\?"),
+        (["age"], {"numbers": ["Age"]}, r"no columns \['Age'\]\. Did you mean 'age'\?"),
         (["age"], {"target": "x"}, r"no columns \['x'\]\.$"),
         (["a"], {"numbers": ["a"], "categories": ["a"]}, "either among the numbers or"),
     ):
@@ -170,7 +170,7 @@ def test_the_encoder_takes_files_and_entries_and_keeps_what_it_was_fitted_with(t
 )
 def test_near_misses(name, known, meant_one):
     assert near(name, known) == meant_one
-    assert (f"Did you mean {meant_one!r} by {name!r}?" in meant([name], known)) == (meant_one is not None)
+    assert (f" Did you mean {meant_one!r}?" == meant([name], known)) == (meant_one is not None)
 
 
 def test_a_schema_in_words():
@@ -185,7 +185,7 @@ def test_a_schema_in_words():
     many = Schema((Category("a", tuple(range(1000))),))
     assert declared_rows(many)[0][2].endswith(" more")
     lacks, beside = compared(Schema((Number("age", 0, 1),), Target("y", (0, 1))), ["Age", "y", "z"])
-    assert lacks == ["The table lacks 'age'. Did you mean 'Age' by 'age'?"]
+    assert lacks == ["The table lacks 'age'. Did you mean 'Age'?"]
     assert beside == ["The schema says nothing about 'Age', 'z': left out of the model."]
 
 

@@ -16,6 +16,10 @@ class PrivacyError(ValueError):
     """Raised where going on would break a guarantee, or where a guarantee does not hold."""
 
 
+class ForeignFile(PrivacyError):
+    """Raised where a file is nothing that Tacit wrote, so that no guarantee is there to hold or to fail."""
+
+
 class RefutedWarning(UserWarning):
     """A paper's noise was asked for by name, and it does not give, or cannot be shown to give, what the paper says."""
 

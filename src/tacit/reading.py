@@ -39,7 +39,7 @@ def named(path: str | Path) -> Iterator[None]:
     try:
         yield
     except PrivacyError as error:
-        raise PrivacyError(f"{Path(path).name}: {error}") from error
+        raise type(error)(f"{Path(path).name}: {error}") from error
 
 
 def read_bytes(path: str | Path, largest: int) -> bytes:

@@ -10,13 +10,13 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
-from tacit.checks import check, counted
+from tacit.checks import check, counted, refuse
 from tacit.cli.terminal import one_line
 
 SHORT, LONG = 0.1, 5.0
@@ -24,6 +24,12 @@ SHORT, LONG = 0.1, 5.0
 _READ = ("data", "model", "schema", "ledger", "protocol", "database", "file")
 """Arguments and options that name what a command reads, and may not replace."""
 _NUMBER = re.compile(r"[-+<>=~]*\d[\d,.]*(e[-+]?\d+)?%?")
+_UNREADABLE = (
+    "If they have a decimal comma, add --decimal ,; if they stand for missing cells, list their texts under missing in "
+    "the schema before you fit. `tacit schema check SCHEMA.toml DATA --curator` counts and quotes them."
+)
+_ALLOW = "To count them as missing as they are, add --allow-unreadable. Nothing was spent."
+_REVEALS = "(NOT PRIVATE: this message reveals something about the records.)"
 _WIDE = 10_000
 """Columns of what is no terminal: tables are not wrapped there, so that every row is a line."""
 
@@ -209,14 +215,17 @@ def _are_numbers(cells: Sequence[str]) -> bool:
     return any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells if cell)
 
 
-def warn_unreadable(names: Iterable[str]) -> None:
-    """Say in which columns text was taken for missing numbers."""
-    for name in names:
-        print(
-            f"WARNING: some cells of {name!r} are not numbers and count as missing (NOT PRIVATE: this message reveals "
-            "something about the records).",
-            file=sys.stderr,
-        )
+def judge_unreadable(names: Sequence[str], *, allowed: bool) -> None:
+    """Say in which columns text is taken for missing numbers; unless that is allowed, end here: nothing is spent yet.
+
+    NOT PRIVATE, and no cell is quoted or counted.
+    """
+    if not names:
+        return
+    cells = f"ome cells of {', '.join(map(repr, names))} are not numbers and"
+    if not allowed:
+        refuse(f"S{cells} would count as missing. {_UNREADABLE} {_ALLOW} {_REVEALS}")
+    print(f"WARNING: s{cells} count as missing. {_UNREADABLE} {_REVEALS}", file=sys.stderr)
 
 
 def check_place(options: argparse.Namespace, name: str = "out") -> None:

@@ -55,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
         options.person is None or options.person != options.target, "--person and --target must name different columns."
     )
     schema = Schema.load(options.schema) if options.schema else None
+    if schema is not None:
+        schema.check_beside(options.person)
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
     with labelled(options.label), progress(options.progress) as say:

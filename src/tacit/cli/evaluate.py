@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check
-from tacit.cli.console import check_new, print_table, progress, warn_unreadable
+from tacit.cli.console import check_new, judge_unreadable, print_table, progress
 from tacit.cli.inputs import check_there, is_small, look, named, scanned, whole
 from tacit.cli.terminal import one_line
 from tacit.data.cells import key_of
@@ -32,6 +32,11 @@ _SEEDED = (
 def run(options: argparse.Namespace) -> int:
     """Ask, charge, and print every score with its interval."""
     check_new(options)
+    check(
+        (options.person is None) == (options.rows_per_person is None),
+        "--person and --rows-per-person belong together: the first names the person of each row, the second says how "
+        "many rows of one person count.",
+    )
     model, schema = files.load(options.model)
     name = _target_name(options, schema)
     if options.seed is not None:
@@ -81,7 +86,7 @@ def _scanned(options: argparse.Namespace, model: Any, schema: Schema | None, nam
     """The model, the table, to be read again, and the names of the target and of whose rows they are."""
     found = scanned(options, schema)
     check_there(options, [name] if options.person is None else [name, options.person], found.names)
-    look(found)
+    look(found, allowed=options.allow_unreadable)
     return model, found, name, options.person
 
 
@@ -93,7 +98,7 @@ def _whole(options: argparse.Namespace, model: Any, schema: Schema | None, name:
     check_there(options, wanted(model, schema), table, ", which the model was trained on")
     rows = ModelRows.of(model, schema, list(table))
     if schema is not None:
-        warn_unreadable(schema.check_readable(table))
+        judge_unreadable(schema.check_readable(table), allowed=options.allow_unreadable)
     return rows.model, rows(table), _truth(model, schema, name, table), table.get(options.person)
 
 

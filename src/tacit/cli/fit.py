@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit import files
 from tacit.checks import check, counted
-from tacit.cli.console import Say, check_new, check_place, progress, warn_unreadable
+from tacit.cli.console import Say, check_new, check_place, judge_unreadable, progress
 from tacit.cli.inputs import check_named, check_there, is_small, look, named, scanned, whole
 from tacit.cli.tasks import estimator, extra_columns, whose_rows
 from tacit.cli.terminal import one_line
@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
         check(not same, "--out and --report name the same file. Choose different names.")
     schema, target = _declared(options)
     _check_found(options, schema)
+    _check_beside(options, schema, target)
     model = estimator(options, schema, target)
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
@@ -78,6 +79,20 @@ def _check_found(options: argparse.Namespace, schema: Schema | None) -> None:
         check(found.adjacency == options.adjacency, _NEIGHBOURS.format(adjacency=found.adjacency))
 
 
+def _check_beside(options: argparse.Namespace, schema: Schema | None, target: Target) -> None:
+    """Refuse a column that is to be two things: whose rows they are, how much they count, what is predicted, a cause.
+
+    Both are known from the options and the schema, before a record is read.
+    """
+    named = [("--person", options.person), ("--weight", options.weight), ("--target", target.name)]
+    given = [(option, name) for option, name in named if name is not None]
+    for place, (option, name) in enumerate(given):
+        same = [other for other, word in given[:place] if word == name]
+        check(not same, f"{', '.join(same)} and {option} must name different columns.")
+    if schema is not None:
+        schema.check_beside(options.person, options.weight)
+
+
 def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, target: Target, say: Say) -> list[str]:
     """Train on a small file, which is read whole; the columns that predict, where there is no schema."""
     own = extra_columns(options)
@@ -95,7 +110,7 @@ def _fit_whole(options: argparse.Namespace, model: Any, schema: Schema | None, t
     if schema is None:
         rows = tables.numbers(table, names)
     else:
-        warn_unreadable(schema.check_readable(table))
+        judge_unreadable(schema.check_readable(table), allowed=options.allow_unreadable)
         rows = table if options.additive else schema.encode(table, options.clip)
     say(f"Training on {counted(len(targets), 'record')}")
     model.fit(rows, targets, **given)
@@ -110,7 +125,7 @@ def _fit_scanned(options: argparse.Namespace, model: Any, schema: Schema | None,
     names = [name for name in found.names if name not in (target.name, *extra_columns(options))]
     if schema is None:
         check_named(names)
-    look(found)
+    look(found, allowed=options.allow_unreadable)
     say(f"Training on {counted(found.rows, 'record')}")
     model.fit(found, target.name, groups=options.person, sample_weight=options.weight)
     return names

@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.checks import check, refuse
-from tacit.cli.console import warn_unreadable
+from tacit.cli.console import judge_unreadable
 from tacit.cli.terminal import one_line
 from tacit.data import tables
 from tacit.data.compressed import compression, is_damage, opened
 from tacit.data.curator import FEW, of_a_batch
+from tacit.data.delimited import Dialect, separator_of
 from tacit.data.spelling import meant
 from tacit.data.tables import Table
 from tacit.schema import Category, Schema
 from tacit.schema.legible import note_unlisted
-from tacit.streams.opened import ARROW, declared_types
+from tacit.streams.opened import ARROW, PARQUET, declared_types
+from tacit.streams.opened import found as files_of
 from tacit.streams.pieces import Piece
 
 if TYPE_CHECKING:  # what computes is loaded by the functions that do: a help text needs none of it
@@ -118,9 +120,10 @@ class Unlisted:
         return found
 
 
-def look(found: Scan) -> None:
-    """Say in which columns text is taken for missing numbers, and which categories match no cell; refuse a column of
-    numbers without one. As of a small file. NOT PRIVATE, and nothing that is released depends on it.
+def look(found: Scan, *, allowed: bool = True) -> None:
+    """Say in which columns text is taken for missing numbers, and refuse it unless that is allowed; say which
+    categories match no cell; refuse a column of numbers without one. As of a small file. NOT PRIVATE, and nothing that
+    is released depends on it.
 
     It takes a pass of its own over columns that hold text: all of a CSV file, and mostly none of others.
     """
@@ -133,7 +136,7 @@ def look(found: Scan) -> None:
         return
     legible = open_columns(found, schema.legible())
     if legible.names:
-        warn_unreadable(looked_through(found, legible, source.pieces).judged())
+        judge_unreadable(looked_through(found, legible, source.pieces).judged(), allowed=allowed)
     categories = {column.name: column for column in schema.columns if isinstance(column, Category)}
     if not categories or found.rows < FEW:
         return
@@ -144,6 +147,14 @@ def look(found: Scan) -> None:
         engine = engine_of(found.engine, source.pieces)
         each = run_each(engine, Unlisted(replace(task.schema, columns=kept)), source.pieces)
         note_unlisted(sorted(frozenset.intersection(*each)))
+
+
+def written_with(options: argparse.Namespace) -> str:
+    """What separates cells in the first of the files: a comma where they are no CSV files."""
+    path = files_of(options.data[0])[0]
+    if path.name.lower().endswith((*PARQUET, *ARROW)):
+        return ","
+    return separator_of(path, Dialect(**dialect(options)))
 
 
 def dialect(options: argparse.Namespace) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.checks import PrivacyError, at_most, check
@@ -13,10 +14,13 @@ from tacit.ledger.store import store_at
 
 _CAUTION = (
     "This confirms that the recorded releases keep the budget together, and that no entry was changed or removed in "
-    "between. The curator has to vouch that every release was charged and that the noise was drawn. Anyone who can "
-    "write to the ledger could rewrite it from the start; to detect this, keep the digest elsewhere and check it with "
-    "--digest."
+    "between. The curator has to vouch that every release was charged and that the noise was drawn."
 )
+_UNNOTED = (
+    "Anyone who can write to the ledger could rewrite it from the start; to detect this, keep the digest elsewhere and "
+    "check it with --digest."
+)
+_NOTED = "The ledger went through the state with the digest that you gave: what was recorded until then is unchanged."
 _BAR = 30
 _WIDE, _NARROW = 110, 72
 """Columns of a terminal that are enough for the bars, and too few for a table."""
@@ -64,13 +68,31 @@ def _drawn(part: float) -> tuple[str, str]:
 
 def run_verify(options: argparse.Namespace) -> int:
     """Verify a ledger: 1 when it does not hold."""
+    return verify_ledger(options.file, options.digest)
+
+
+def verify_ledger(file: str, digest: str | None = None) -> int:
+    """Verify a ledger, and that it went through the state with this digest."""
     try:
-        balance = Ledger(options.file).verify(options.digest)
+        balance = Ledger(file).verify(digest)
     except PrivacyError as error:
         print(f"tacit: NOT VERIFIED. {error}", file=sys.stderr)
         return 1
-    print(f"{balance}\n\nVERIFIED. {_CAUTION}")
+    print(f"{balance}\n\nVERIFIED. {_CAUTION} {_UNNOTED if digest is None else _NOTED}")
     return 0
+
+
+def named_files(names: Sequence[str]) -> list[str]:
+    """Each file once: those of a pattern, those that are named, and addresses of servers."""
+    from tacit.streams.opened import found  # brings all of streams along, which no other ledger command needs
+
+    return list(
+        dict.fromkeys(
+            place
+            for name in names
+            for place in ([name] if "://" in name or Path(name).exists() else map(str, found(name)))
+        )
+    )
 
 
 def is_ledger(file: str) -> bool:

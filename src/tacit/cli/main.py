@@ -38,7 +38,7 @@ COMMANDS = {
         "Predict the target for each row of a table, with a model file.",
     ),
     "evaluate": ("tacit.cli.options.evaluate:arguments", "Score a model on private records, for a price."),
-    "verify": ("tacit.cli.options.promises:verify_arguments", "Recompute the guarantee in a file."),
+    "verify": ("tacit.cli.options.promises:verify_arguments", "Recompute the guarantees in files."),
     "statement": (
         "tacit.cli.options.promises:statement_arguments",
         "State in words what a file guarantees and what it does not, for whoever decides about its release.",

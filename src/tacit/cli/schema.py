@@ -72,11 +72,13 @@ def run(options: argparse.Namespace) -> int:
     if options.private:
         return _find(options)
     _refuse(options, _PAID, "can only be used with --private.")
-    types = {name: word for name, word in types.items() if name != options.person}
+    check(
+        options.person is None or options.person != options.target, "--person and --target must name different columns."
+    )
     kinds = {name: kind for name, word in types.items() if (kind := _kind(word))}
     stated = kinds | _stated(options, list(types))
     remarks = FIRST_LINE if unmarked else ()
-    text = skeleton(types, stated, options.target, named(options), options.missing, remarks)
+    text = skeleton(types, stated, options.target, named(options), options.missing, remarks, options.person)
     if unmarked:
         print(_TAKEN.format(file=named(options)), file=sys.stderr)
     if not options.out:
@@ -142,6 +144,7 @@ def _find(options: argparse.Namespace) -> int:
         f"Found in {named(options)}, at a price of {_price(guarantee)}.",
         "This is a release about these people, and adds to all others. The entry found, at the end of the file, keeps",
         "the price: a model that is fitted with this file states the price of both together.",
+        *([] if options.person is None else [f"Left out, because it says whose rows they are: {options.person!a}"]),
         *(f"Left out, because nothing stood out from the noise: {name!a}" for name in found.left_out),
     ]
     found.save(options.out, remarks)
@@ -190,15 +193,26 @@ def _check(options: argparse.Namespace) -> int:
     schema = schema if options.target is None else schema.with_target(options.target)
     print(*map(one_line, [f"{place} is a valid schema.", *_cost(schema), *sentences(schema)]), sep="\n", end="\n\n")
     print_table(HEADER, declared_rows(schema))
+    refused = _person_predicts(options, schema)
     if not options.data:
-        return 0
-    names = [name for name in declared(options) if name != options.person]
-    lacks, beside = compared(schema, names)
+        return 1 if refused else 0
+    names = list(declared(options))
+    check_there(options, [] if options.person is None else [options.person], names)
+    lacks, beside = compared(schema, names, options.person)
     print("", *(lacks or [f"{named(options)} has all the columns that the schema names."]), *beside, sep="\n")
-    if not options.curator:
-        return 1 if lacks else 0
-    refused = _inspect(options, schema, names)
+    if options.curator:
+        refused |= _inspect(options, schema, names)
     return 1 if lacks or refused else 0
+
+
+def _person_predicts(options: argparse.Namespace, schema: Schema) -> bool:
+    """Say so where the schema has the column that says whose rows they are: a fit would be refused."""
+    try:
+        schema.check_beside(options.person)
+    except ValueError as error:
+        print(f"\n{one_line(str(error))} A fit would be refused.")
+        return True
+    return False
 
 
 def _cost(schema: Schema) -> list[str]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.checks import check
 from tacit.cli.console import check_new, progress
-from tacit.cli.inputs import check_there, named, scanned
+from tacit.cli.inputs import check_there, named, scanned, written_with
 from tacit.cli.terminal import one_line
 from tacit.data.person_names import names_of
 from tacit.data.tables import Table
@@ -60,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
         say(f"Reading {named(options)}")
         found = scanned(options)
         check_there(options, [] if options.person is None else [options.person], found.names)
-        with table_sink(options.out_train) as train, table_sink(options.out_test) as test:
+        sign = written_with(options)
+        with table_sink(options.out_train, sign) as train, table_sink(options.out_test, sign) as test:
             for piece in found.source.pieces:
                 for table in piece.tables(found.names):
                     rows = len(next(iter(table.values())))

@@ -8,38 +8,38 @@ import json
 import sys
 from pathlib import Path
 
-from tacit.checks import PrivacyError
+from tacit.checks import ForeignFile, PrivacyError
 from tacit.cli.console import check_place
-from tacit.cli.ledger import is_ledger
+from tacit.cli.ledger import is_ledger, named_files
 from tacit.cli.terminal import one_line
 from tacit.ledger import Ledger
 from tacit.privacy.desk import Statement, page
 from tacit.reading import write_whole
-from tacit.streams.opened import found
 
 
 def run(options: argparse.Namespace) -> int:
     """State every guarantee of the file: 1 when one does not hold, or must not be released."""
     check_place(options, "html")
     try:
-        stated = {path: _statements(path) for name in options.file for path in _files(name)}
+        stated = {path: _statements(path) for path in named_files(options.file)}
+    except ForeignFile:
+        raise
     except PrivacyError as error:
         print(f"tacit: there is nothing to state. {error}", file=sys.stderr)
         return 1
     statements = [one for several in stated.values() for one in several]
     if options.html:
         write_whole(options.html, page(statements, [_file(path) for path, several in stated.items() for _ in several]))
-    if options.json:
+    if options.html and not options.json:
+        print(one_line(f"Wrote {options.html}."))
+        if not all(one.holds for one in statements):
+            print("tacit: something speaks against a release. The page begins with it.", file=sys.stderr)
+    elif options.json:
         print(json.dumps([json.loads(one.to_json()) for one in statements], indent=2, ensure_ascii=False))
     else:
         heads = {path: f"{one_line(path)}\n\n" if len(stated) > 1 else "" for path in stated}
         print(*(f"{heads[path]}{one}" for path, several in stated.items() for one in several), sep="\n\n\n")
     return 0 if all(one.holds for one in statements) else 1
-
-
-def _files(name: str) -> list[str]:
-    """The files of a pattern, or the one that is named, or the address of a server."""
-    return [name] if "://" in name or Path(name).exists() else [str(path) for path in found(name)]
 
 
 def _file(path: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Never
 from tacit.checks import check, refuse
 from tacit.cli.inputs import check_there
 from tacit.data import tables
+from tacit.data.cells import key_of
 from tacit.data.person_names import names_of
 from tacit.estimators import (
     AdditiveClassifier,
@@ -68,7 +69,7 @@ def estimator(options: argparse.Namespace, schema: Schema | None, target: Target
         facts |= {name: given} if given is not None else {}
     if options.class_weight is not None:
         check(task in _CLASSIFIERS, f"--class-weight is for labels, but {target.name!r} has none.")
-        facts["class_weight"] = options.class_weight
+        facts["class_weight"] = _class_weight(options.class_weight, target)
     check(
         (options.person is None) == (options.rows_per_person is None),
         "--person and --rows-per-person belong together: the first names the person of each row, the second says how "
@@ -81,6 +82,24 @@ def estimator(options: argparse.Namespace, schema: Schema | None, target: Target
         rows_per_person=options.rows_per_person, weight_bound=options.weight_bound, random_state=options.seed,
         ledger=options.ledger, **facts,
     )  # fmt: skip
+
+
+def _class_weight(text: str, target: Target) -> Any:
+    """'balanced', or the weight of each class by its label, compared as cells are."""
+    if text == "balanced":
+        return text
+    labels = {key_of(label): label for label in target.classes or ()}
+    found: dict[Any, float] = {}
+    for part in text.split(","):
+        name, _, weight = part.rpartition("=")
+        label = labels.get(key_of(name.strip()))
+        known = label is not None and label not in found
+        check(known, f"Expected --class-weight to be 'balanced', or to name classes of {target.name!r} once: A=5,B=1.")
+        try:
+            found[label] = float(weight)
+        except ValueError:
+            refuse(f"Expected a number behind {name.strip()}= in --class-weight, as in A=5,B=1.")
+    return found
 
 
 def _of_curves(options: argparse.Namespace, schema: Schema | None, task: str) -> dict[str, Any]:

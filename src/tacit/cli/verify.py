@@ -1,4 +1,4 @@
-"""``tacit verify``: what a file promises, recomputed from the events that it records."""
+"""``tacit verify``: what files promise, recomputed from the events that they record."""
 
 from __future__ import annotations
 
@@ -6,25 +6,45 @@ import argparse
 import itertools
 import sys
 
-from tacit.checks import PrivacyError, at_most
-from tacit.cli.ledger import is_ledger, run_verify
+from tacit.checks import ForeignFile, PrivacyError, at_most
+from tacit.cli.ledger import is_ledger, named_files, verify_ledger
 from tacit.cli.options.promises import CAUTION
+from tacit.cli.terminal import one_line
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.statements import SCORES, TABLE
 from tacit.privacy.together import Together
 from tacit.types import ADJACENCIES
 
+_NUMBERS = (
+    "The released numbers themselves cannot be recomputed: that would need the records. The checksum covers the "
+    "guarantee alone, not the numbers that are kept beside it."
+)
+
 
 def run(options: argparse.Namespace) -> int:
-    """Verify every guarantee in the file: 1 when one does not hold."""
-    if is_ledger(options.file):
-        return run_verify(options)
+    """Verify every guarantee in the files: 1 when one does not hold."""
+    paths = named_files(options.file)
+    code = 0
+    for path in paths:
+        if path != paths[0]:
+            print("\n")
+        if len(paths) > 1:
+            print(f"{one_line(path)}\n")
+        code |= verify_ledger(path) if is_ledger(path) else _verify(path)
+    return code
+
+
+def _verify(path: str) -> int:
+    """Verify every guarantee in a file."""
     from tacit import files  # brings scikit-learn along, which a ledger does without
 
     stated: tuple[Guarantee | Together, ...] = ()
     try:
-        stated = files.stated(options.file)
+        stated = files.stated(path)
         for guarantee in stated:
             guarantee.verify()
+    except ForeignFile:
+        raise
     except PrivacyError as error:
         if stated:
             print("NOT VERIFIED. What the file says:\n", *stated, sep="\n")
@@ -43,5 +63,6 @@ def run(options: argparse.Namespace) -> int:
             )
         except PrivacyError:
             print(f"{lead}{adjacency} neighbours are not covered by this method's analysis")
-    print(f"\nVERIFIED. {CAUTION}")
+    numbers = any(guarantee.protects in (SCORES, TABLE) for guarantee in stated)
+    print(f"\nVERIFIED. {CAUTION}{f' {_NUMBERS}' if numbers else ''}")
     return 0

@@ -94,6 +94,12 @@ def header_of(path: str | Path, dialect: Dialect, wanted: Sequence[str] = ()) ->
         return _header(path, dialect, wanted).names
 
 
+def separator_of(path: str | Path, dialect: Dialect) -> str:
+    """What separates the cells of a file: as the dialect says, or else its first line."""
+    with delimited_faults(path, dialect):
+        return _header(path, dialect, ()).dialect.sign
+
+
 def batches(path: str | Path, dialect: Dialect, columns: Sequence[str] | None = None) -> Iterator[dict[str, Texts]]:
     """The columns of a file, BATCH rows or fewer at a time; ``columns`` names the ones to keep.
 

@@ -23,8 +23,10 @@ def near(name: str, known: Iterable[str]) -> str | None:
 def meant(names: Sequence[str], known: Iterable[str]) -> str:
     """A sentence about what names that are not known may be meant for, with a space before it; or nothing."""
     others = list(known)
-    pairs = [(name, near(name, others)) for name in names]
-    return "".join(f" Did you mean {other!r} by {name!r}?" for name, other in pairs if other is not None)
+    pairs = [(name, other) for name in names if (other := near(name, others)) is not None]
+    if len(names) == 1:  # which the sentence before has just named
+        return "".join(f" Did you mean {other!r}?" for _, other in pairs)
+    return "".join(f" Did you mean {other!r} by {name!r}?" for name, other in pairs)
 
 
 def _plain(name: str) -> str:

@@ -91,6 +91,7 @@ class Additive(PrivateLinear):
             own_target = declared.target is not None and y == declared.target.name
             y = None if own_target else column_or_given(table, y)
         declared = declared if own_target else self._untargeted(declared)
+        declared.check_beside(*(getattr(given, "name", given) for given in (groups, sample_weight)))
         groups, sample_weight = column_or_given(table, groups), column_or_given(table, sample_weight)
         targets = declared.encode_target(table) if y is None else column(y)
         cells = dict(zip(declared.names, columns_of(table, declared.names), strict=True))

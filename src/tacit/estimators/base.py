@@ -83,7 +83,8 @@ def budget_of(
         return Budget(check_real("epsilon", epsilon), chosen, adjacency)
     if book is None:
         raise ValueError(
-            "epsilon='rest' spends what a ledger has left, but no ledger is open: pass ledger=, or a number."
+            "epsilon='rest' spends what a ledger has left, but no ledger is open: add --ledger (in Python, "
+            "ledger=), or give a number."
         )
     left = book.left()
     if left <= 0:
@@ -250,6 +251,8 @@ class PrivateLinear(CarriesLedger, Saved, Watched):
 
     def _streamed(self, asked: Asked, answer: LabelCodes | ScaledTargets) -> Streamed:
         """The records of a fit that are read again in every pass, under the names that their columns have."""
+        if asked.scan.schema is not None:
+            asked.scan.schema.check_beside(asked.person, asked.weight)
         self.__dict__.pop("feature_names_in_", None)
         if asked.feature_names is not None:
             self.feature_names_in_ = np.array(asked.feature_names, dtype=object)

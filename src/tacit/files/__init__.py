@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.arguments import checked
-from tacit.checks import PrivacyError, check
+from tacit.checks import ForeignFile, PrivacyError, check
 from tacit.estimators.base import PrivateLinear
 from tacit.estimators.earlier import charged, earlier_of, remember, remembered, remembers
 from tacit.estimators.tabled import schema_within
@@ -45,6 +45,12 @@ _SCHEMA_STEP = "The schema of a pipeline is that of its first step, SchemaEncode
 _NO_SCHEMA = (
     "A network takes rows, so its file has no schema. Save both as a pipeline: "
     "tacit.save(make_pipeline(SchemaEncoder(schema), network), path)."
+)
+
+
+_FOREIGN = (
+    "This is not a Tacit file: it is neither a model, nor scores or statistics with their guarantee, nor a guarantee "
+    "or a ledger."
 )
 
 
@@ -163,7 +169,8 @@ def _networks() -> Any:
 
 
 def stated(path: str | Path) -> tuple[Guarantee | Together, ...]:
-    """What a file promises: a model file, a network file (without PyTorch), or a guarantee alone.
+    """What a file promises: a model file, a network file (without PyTorch), scores or a table of statistics with their
+    guarantee, or a guarantee alone. A file that is none of these is a :class:`~tacit.checks.ForeignFile`.
 
     Of the model, then, where there is one, of one record. Where something else was paid for before the model was
     trained, a scaler or a schema, each is the whole: everything that the file releases, priced together.
@@ -172,5 +179,24 @@ def stated(path: str | Path) -> tuple[Guarantee | Together, ...]:
         if tensors.holds_tensors(path):
             file = tensors.read(path)
             return promised((file.guarantee,), file.paid)
-        data = parse(read_bytes(path, LARGEST))
-        return _read(data)[2] if models.is_model(data) or is_pipeline(data) else (Guarantee.from_dict(data),)
+        raw = read_bytes(path, LARGEST)
+        if not raw.lstrip().startswith(b"{"):
+            raise ForeignFile(_FOREIGN)
+        data = parse(raw)
+        return _read(data)[2] if models.is_model(data) or is_pipeline(data) else _beside(data)
+
+
+def _beside(data: object) -> tuple[Guarantee, ...]:
+    """A guarantee alone, or the one that stands beside released numbers; of these with a found schema, that of both."""
+    if isinstance(data, dict) and "format" not in data:
+        kept, schema = data.get("guarantee"), data.get("schema")
+        if not isinstance(kept, dict) or "format" not in kept:
+            raise ForeignFile(_FOREIGN)
+        own = Guarantee.from_dict(kept)
+        found = schema.get("found") if isinstance(schema, dict) else None
+        if found is None:
+            return (own,)
+        need(isinstance(found, dict), "Its schema is not one that was found.")
+        earlier = Guarantee.from_dict(found.get("guarantee"))
+        return (own,) if earlier == own else (own, earlier)
+    return (Guarantee.from_dict(data),)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, BinaryIO, Protocol, TextIO
 
 import numpy as np
 
@@ -20,6 +21,9 @@ Columns = Mapping[str, Any]
 """Columns of equal length by name: arrays, lists, Arrow's, or texts."""
 
 
+_SEPARATORS = ",;\t|"
+
+
 class Sink(Protocol):
     """Takes a table, a batch after the other, all with the same columns."""
 
@@ -30,14 +34,21 @@ class Sink(Protocol):
 class CsvSink:
     """Rows of text, after a line with the names."""
 
-    def __init__(self, file: TextIO) -> None:
-        self._writer = csv.writer(file, lineterminator="\n")
+    def __init__(self, file: TextIO, separator: str = ",") -> None:
+        self._file, self._separator = file, separator
+        self._writer = csv.writer(file, lineterminator="\n", delimiter=separator)
         self._begun = False
 
     def write(self, columns: Columns) -> None:
         """The next rows."""
         if not self._begun:
-            self._writer.writerow(columns)
+            # Whoever reads the file may tell the separator by this line: no name may look as if it had one.
+            quoted = any(sign in name for name in columns for sign in _SEPARATORS)
+            names = csv.writer(
+                self._file, lineterminator="\n", delimiter=self._separator,
+                quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL,
+            )  # fmt: skip
+            names.writerow(columns)
             self._begun = True
         self._writer.writerows(zip(*map(_cells, columns.values()), strict=True))
 
@@ -77,14 +88,19 @@ class ParquetSink:
 
 
 @contextmanager
-def table_sink(path: str | Path) -> Iterator[Sink]:
-    """A sink into a file: Parquet where its name says so, else CSV. It appears once the block has ended well."""
+def table_sink(path: str | Path, separator: str = ",") -> Iterator[Sink]:
+    """A sink into a file: Parquet where its name says so, else CSV, compressed where that ends in .gz. The file appears
+    once the block has ended well.
+    """
     name = str(path).lower()
-    check(not name.endswith(".gz"), "Tables are written as .csv or .parquet, not compressed as a whole.")
+    check(
+        not name.endswith((*(f"{kind}.gz" for kind in PARQUET), ".bz2", ".xz")),
+        "Tables are written as .csv, .csv.gz or .parquet.",
+    )
     with opened_whole(path) as file:
         if not name.endswith(PARQUET):
-            with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
-                yield CsvSink(text)
+            with _packed(file, name) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as text:
+                yield CsvSink(text, separator)
             return
         try:
             import pyarrow  # noqa: F401
@@ -98,6 +114,16 @@ def table_sink(path: str | Path) -> Iterator[Sink]:
                 sink.close()
             raise
         sink.close()
+
+
+@contextmanager
+def _packed(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    """The file, or what compresses into it; neither the name nor the time is written there."""
+    if not name.endswith(".gz"):
+        yield file
+        return
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+        yield packed  # type: ignore[misc]
 
 
 def _cells(column: Any) -> list[Any]:

@@ -24,7 +24,7 @@ def object_to(guarantee: Guarantee, settings: Settings) -> None:
     if guarantee.adjacency != settings.adjacency:
         refuse(
             f"This ledger is for {settings.adjacency} neighbours, the release for {guarantee.adjacency}. "
-            f"Use adjacency={settings.adjacency!r}."
+            f"Use --adjacency {settings.adjacency} (in Python, adjacency={settings.adjacency!r})."
         )
     _object_to_unit(guarantee.rows_per_person, settings.rows_per_person, settings.adjacency)
     guarantee.check_events()
@@ -43,12 +43,12 @@ def _object_to_unit(release: int | None, unit: int | None, adjacency: Adjacency)
     if unit is not None and release is None:
         refuse(
             f"This ledger protects people with up to {counted(unit, 'row')}, the release single rows. Name the person "
-            "of each row with groups= (on the command line --person)."
+            "of each row with --person (in Python, groups=)."
         )
     if unit is not None and release is not None and release < unit:
         refuse(
             f"This ledger protects people with up to {counted(unit, 'row')}, the release those with up to {release:,}. "
-            f"Use rows_per_person={unit}."
+            f"Use --rows-per-person {unit} (in Python, rows_per_person={unit})."
         )
 
 

@@ -39,10 +39,11 @@ def sentences(schema: Schema, clip: float = 1.0) -> list[str]:
     ]
 
 
-def compared(schema: Schema, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def compared(schema: Schema, names: Sequence[str], person: str | None = None) -> tuple[list[str], list[str]]:
     """Sentences about columns that the table lacks, which keep a fit from running, and about those it has beside."""
     own = [*schema.names, *([] if schema.target is None else [schema.target.name])]
-    absent, beside = [name for name in own if name not in names], [name for name in names if name not in own]
+    absent = [name for name in own if name not in names]
+    beside = [name for name in names if name not in (*own, person)]
     lacks = [f"The table lacks {_listed(absent, quoted=True)}.{meant(absent, beside)}"] if absent else []
     extra = f"The schema says nothing about {_listed(beside, quoted=True)}: left out of the model."
     return lacks, [extra] if beside else []

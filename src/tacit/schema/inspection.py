@@ -6,6 +6,7 @@ in no report, file or message to others.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ import numpy as np
 from tacit.checks import counted
 from tacit.data.cells import Cells, codes_of, columns_of, numbers, text_of, unreadable
 from tacit.data.spelling import near
+from tacit.data.texts import Texts
 from tacit.schema.columns import Column
 from tacit.schema.encodings import column_of
 from tacit.schema.schema import Schema
@@ -24,6 +26,11 @@ HEADER = ("column", "cells", "missing", "not numbers", "below", "above", "not li
 MOST_TEXTS = 1000
 """Different texts of a column that are counted; a column with more of them is no category."""
 _QUOTED = 3
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_THOUSANDS = (
+    "{name} has cells with exactly three digits behind the decimal mark, and others are without a mark. If the mark "
+    "separates thousands, as in 3.617 for 3617, remove it: as it is, such a cell is read as a little more than 3."
+)
 
 
 @dataclass
@@ -41,6 +48,8 @@ class Seen:
     texts: Counter[str] = field(default_factory=Counter)
     kinds: set[Any] = field(default_factory=set)
     """Two at most of the different values that cells have once they are moved to the bounds or to <other>."""
+    marks: set[str] = field(default_factory=set)
+    """Of texts that are numbers: 'grouped', with three digits behind the mark; 'marked', with others; 'whole'."""
 
     def see(self, cells: Cells, markers: tuple[str, ...]) -> None:
         """Count more cells."""
@@ -56,6 +65,8 @@ class Seen:
         self.below += int((values < entries["lower"]).sum())
         self.above += int((values > entries["upper"]).sum())
         self._count(text_of(cell) for cell in cells[wrong].tolist())
+        if cells.dtype.kind in "OUS":
+            self.marks |= {_mark(text) for text in _numerals(cells[~absent])}
         ends = np.clip(values[~absent], entries["lower"], entries["upper"])
         self._note({None} if absent.any() else set())
         self._note({ends.min(), ends.max()} if len(ends) else set())
@@ -87,9 +98,8 @@ class Seen:
 
     @property
     def refused(self) -> bool:
-        """Whether a fit would be refused: a target must be there in every row, and a column of numbers have one."""
-        unfit = self.missing + self.wrong + self.unlisted
-        return unfit > 0 if self.predicted else self.wrong > 0 and unfit == self.cells
+        """Whether a fit would be refused: a target must be there in every row, and cells of numbers be numbers."""
+        return self.wrong > 0 or (self.predicted and self.missing + self.unlisted > 0)
 
     def remarks(self) -> list[str]:
         """What to look at, in sentences that quote cells."""
@@ -101,6 +111,8 @@ class Seen:
             found.append(f"{name} has cells that are {what}: {', '.join(quoted)}{more}.")
         if self.below + self.above:
             found.append(f"{name} has cells beyond its bounds ({self.below + self.above:,}): moved to the bounds.")
+        if self.marks == {"grouped", "whole"}:
+            found.append(_THOUSANDS.format(name=name))
         if self.predicted and self.missing:
             found.append(f"{name} is the target, and missing in {counted(self.missing, 'row')}: remove them first.")
         if self.cells and self.missing + self.wrong + self.unlisted == self.cells:
@@ -112,6 +124,16 @@ class Seen:
     def _meant(self, text: str) -> str:
         other = None if self.column.numeric else near(text, map(text_of, self.column.values))
         return "" if other is None else f" (did you mean {other!r}?)"
+
+
+def _numerals(cells: Cells) -> set[str]:
+    """The different texts among these cells, with a point as the decimal mark."""
+    texts = {text_of(cell) for cell in cells.tolist() if isinstance(cell, str)}
+    return {cells.numeral(text) for text in texts} if isinstance(cells, Texts) else texts
+
+
+def _mark(text: str) -> str:
+    return "grouped" if _GROUPED.fullmatch(text) else "marked" if "." in text else "whole"
 
 
 @dataclass
@@ -142,7 +164,9 @@ class Inspection:
         absent = any(one.missing for one in self.seen)
         fits = f"In these columns, every cell{' that is not missing' if absent else ''} fits."
         refused = ", ".join(repr(one.column.name) for one in self.seen if one.refused)
-        last = [f"A fit would be refused because of {refused}."] if refused else []
+        some = any(one.refused and not one.predicted and one.missing + one.wrong < one.cells for one in self.seen)
+        allowed = " With --allow-unreadable, cells that are not numbers count as missing." if some else ""
+        last = [f"A fit would be refused because of {refused}.{allowed}"] if refused else []
         return [*([remark for one in self.seen for remark in one.remarks()] or [fits]), *last]
 
     def see(self, table: Any) -> None:

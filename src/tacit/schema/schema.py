@@ -239,6 +239,18 @@ class Schema:
         """The columns that a table must have, each once, without the target."""
         return tuple(dict.fromkeys(column.name for column in self.encodings))
 
+    def check_beside(self, person: Any = None, weight: Any = None) -> None:
+        """Refuse to learn from the column that says whose rows they are, or how much they count, where it is named.
+
+        Edges: what is not the name of a column says nothing.
+        """
+        for name, what in ((person, "says whose rows they are"), (weight, "says how much rows count")):
+            check(
+                not isinstance(name, str) or name not in self.names,
+                f"The schema has {name!r} as a column to learn from, but it {what}. Remove it from the schema, also "
+                "from its pairs.",
+            )
+
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the encoded columns, in order."""

@@ -73,12 +73,14 @@ def skeleton(
     title: str = "",
     missing: Iterable[str] = (),
     remarks: Iterable[str] = (),
+    person: str | None = None,
 ) -> str:
     """The text of a TOML file with every column in order; ``kinds`` says what is known of some of them.
 
     ``remarks`` are lines at its head.
 
-    Edges: a column without a name, and one that holds neither numbers nor categories, is left out with a remark.
+    Edges: a column without a name, one that holds neither numbers nor categories, and the ``person`` of each row are
+    left out, each with a remark.
     """
     listed = list(names)
     check(all(isinstance(name, str) for name in listed), "Expected the names of all columns to be text.")
@@ -93,7 +95,9 @@ def skeleton(
     lines += ["", f'missing = {markers}  # texts that stand for a missing cell, such as "n/a", beside empty cells', ""]
     lines += _target_lines(target, kinds.get(named or ""))
     for name in listed:
-        if name != named:
+        if name == person:
+            lines += [f"# {toml_value(name)} is left out: it says whose rows they are, and predicts nothing.", ""]
+        elif name != named:
             lines += _column_lines(name, kinds.get(name))
     return "\n".join(lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -56,7 +56,7 @@ ALL = Part(1, 0.5)
 def describe(
     table: Any,
     *,
-    epsilon: float,
+    epsilon: float | Literal["rest"],
     schema: Schema | None = None,
     target: str | None = None,
     kinds: Mapping[str, str] | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,9 @@ ABSENT, OFTEN = Part(1, 0.5), 3.0
 """Missing cells of a number, and how many deviations of noise there must be for them to have a slot."""
 _NO_TARGET = (
     "The values of {target!r} do not stand out from the noise, so the schema has no target: fewer than two classes are "
-    "frequent enough, or no magnitude is. Declare what is public, which costs nothing: target=Target({target!r}, "
-    "classes=[...]) or with bounds, from tacit.schema. Or raise epsilon."
+    "frequent enough, or no magnitude is. Declare what is public, which costs nothing: add --target, with --classes "
+    "or --target-bounds, to `tacit fit`; in Python, target=Target({target!r}, classes=[...]) or with bounds, from "
+    "tacit.schema. Or raise epsilon."
 )
 Stages = list[tuple[Asked, float, Stage]]
 
@@ -249,7 +250,7 @@ def _named(table: Any, groups: Any) -> list[str]:
 def private_schema(
     table: Any,
     *,
-    epsilon: float,
+    epsilon: float | Literal["rest"],
     target: str | Target | None = None,
     columns: Sequence[str] | None = None,
     kinds: Mapping[str, str] | None = None,

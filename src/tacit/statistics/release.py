@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtri
@@ -43,7 +43,7 @@ _NO_DELTA = (
 class Request:
     """What the caller allows: the budget's settings, and where noise comes from and is written down."""
 
-    epsilon: float
+    epsilon: float | Literal["rest"]
     delta: float | None = None
     adjacency: Adjacency = "replace-one"
     ledger: Ledger | str | None = None

@@ -13,6 +13,7 @@ from tacit.cli.options.shared import (
     add_progress_option,
     add_table_options,
     add_unit_options,
+    epsilon_or_rest,
 )
 
 
@@ -20,7 +21,10 @@ def arguments(parser: Command) -> None:
     """The table and the price, then what is known of the columns, and the rest."""
     parser.example = "tacit describe people.csv --schema schema.toml --epsilon 1"
     add_table_options(parser)
-    parser.add_argument("--epsilon", type=float, required=True, metavar="NUMBER", help=f"the privacy budget: {EPSILON}")
+    parser.add_argument(
+        "--epsilon", type=epsilon_or_rest, required=True, metavar="NUMBER",
+        help=f"the privacy budget: {EPSILON}; 'rest' is all that the ledger has left",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="TABLE.json", help="also write numbers, schema and guarantee to this file")
     parser.add_argument(
         "--schema", metavar="SCHEMA.toml",

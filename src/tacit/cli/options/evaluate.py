@@ -15,6 +15,7 @@ from tacit.cli.options.shared import (
     add_progress_option,
     add_table_options,
     add_unit_options,
+    add_unreadable_option,
     epsilon_or_rest,
 )
 
@@ -44,6 +45,7 @@ def arguments(parser: Command) -> None:
     )
     parser.add_argument("--out", metavar="SCORES.json", help="also write the scores and their guarantee to this file")
     add_overwrite_option(parser)
+    add_unreadable_option(parser)
     parser.add_argument(
         "--target", metavar="COLUMN", help="the column that the model predicts (default: the schema's target)"
     )

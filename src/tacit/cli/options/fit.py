@@ -13,6 +13,7 @@ from tacit.cli.options.shared import (
     add_progress_option,
     add_table_options,
     add_unit_options,
+    add_unreadable_option,
     epsilon_or_rest,
 )
 from tacit.types import CUTS
@@ -36,6 +37,7 @@ def arguments(parser: Command) -> None:
     )  # fmt: skip
     parser.add_argument("--out", required=True, metavar="MODEL.json", help="the file to write the model to")
     add_overwrite_option(parser)
+    add_unreadable_option(parser)
     parser.add_argument(
         "--schema", metavar="SCHEMA.toml", help="public bounds and categories of the columns, a .toml or .json file"
     )
@@ -96,7 +98,10 @@ def _add_people_options(parser: Command) -> None:
         "--weight-bound", type=float, default=1.0, metavar="NUMBER", help="larger weights are cut to this (default: 1)"
     )
     group.add_argument(
-        "--class-weight", choices=("balanced",), help="give all classes the same weight; counting them is charged"
+        "--class-weight",
+        metavar="A=W,B=W",
+        help="declared weights of the classes, as in yes=5,no=1; or 'balanced': all classes weigh the same, and "
+        "counting them is charged",
     )
 
 

@@ -11,7 +11,7 @@ def arguments(parser: Command) -> None:
     parser.example = "tacit predict model.json new.csv --out predictions.csv"
     parser.add_argument("model", metavar="MODEL", help="a file that `tacit fit`, `tacit train` or tacit.save wrote")
     add_table_options(parser)
-    parser.add_argument("--out", metavar="FILE", help="a .csv or .parquet file (default: print CSV)")
+    parser.add_argument("--out", metavar="FILE", help="a .csv, .csv.gz or .parquet file (default: print CSV)")
     parser.add_argument(
         "--keep", action="append", metavar="COLUMN",
         help="copy this column next to the predictions, so that they can be joined; may be repeated",

@@ -15,8 +15,12 @@ def verify_arguments(parser: Command) -> None:
     """The options of ``tacit verify``."""
     parser.epilog = CAUTION
     parser.example = "tacit verify model.json"
-    parser.add_argument("file", metavar="FILE", help="a model, pipeline, network, guarantee or ledger file")
-    parser.set_defaults(run=Later("tacit.cli.verify:run"), digest=None)
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE",
+        help="a model, pipeline, network, guarantee, ledger, or what `tacit evaluate` or `tacit describe` wrote; "
+        "several of them, or a pattern in quotes: 'models/*.json'",
+    )  # fmt: skip
+    parser.set_defaults(run=Later("tacit.cli.verify:run"))
 
 
 def statement_arguments(parser: Command) -> None:
@@ -27,6 +31,6 @@ def statement_arguments(parser: Command) -> None:
         "file", nargs="+", metavar="FILE",
         help="a model, a network, a guarantee or a ledger; or several of them, or a pattern in quotes: 'models/*.json'",
     )  # fmt: skip
-    parser.add_argument("--html", metavar="PAGE.html", help="also write a page, to print or to pass on")
+    parser.add_argument("--html", metavar="PAGE.html", help="write a page, to print or to pass on, instead of the text")
     parser.add_argument("--json", action="store_true", help="print JSON, with the fields of the deployments registry")
     parser.set_defaults(run=Later("tacit.cli.statement:run"))

@@ -14,6 +14,7 @@ from tacit.cli.options.shared import (
     add_overwrite_option,
     add_progress_option,
     add_unit_options,
+    epsilon_or_rest,
 )
 
 
@@ -43,7 +44,10 @@ def arguments(parser: Command) -> None:
     add_progress_option(parser)
     group = parser.add_argument_group("finding bounds and categories in the table, for a part of the budget")
     group.add_argument("--private", action="store_true", help="fill in the schema from noisy counts of the records")
-    group.add_argument("--epsilon", type=float, metavar="NUMBER", help=f"the privacy budget: {EPSILON}")
+    group.add_argument(
+        "--epsilon", type=epsilon_or_rest, metavar="NUMBER",
+        help=f"the privacy budget: {EPSILON}; 'rest' is all that the ledger has left",
+    )  # fmt: skip
     group.add_argument(
         "--delta", type=float, metavar="NUMBER",
         help="the small probability that epsilon does not cover (default: the ledger's, or n**-1.5; without a ledger, "

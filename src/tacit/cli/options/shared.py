@@ -51,6 +51,15 @@ def add_overwrite_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist (default: refuse)")
 
 
+def add_unreadable_option(parser: argparse.ArgumentParser) -> None:
+    """The option ``--allow-unreadable``, of commands that pay for what they make of the cells."""
+    parser.add_argument(
+        "--allow-unreadable", action="store_true",
+        help="count cells of number columns that are not numbers as missing (default: refuse, before anything is "
+        "spent)",
+    )  # fmt: skip
+
+
 def add_adjacency_option(parser: Any) -> None:
     """The option ``--adjacency``."""
     parser.add_argument(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tacit.cli.command import Command, Later
 from tacit.cli.options.shared import add_overwrite_option, add_progress_option, add_table_options
 
+_FILE = "a .csv, .csv.gz or .parquet file"
+
 
 def arguments(parser: Command) -> None:
     """The table, then whose rows stay together, and the two files."""
@@ -14,8 +16,8 @@ def arguments(parser: Command) -> None:
     )
     parser.example = "tacit split visits.csv --person patient --test 0.2 --out-train train.csv --out-test heldout.csv"
     add_table_options(parser)
-    parser.add_argument("--out-train", required=True, metavar="TRAIN.csv", help="a .csv or .parquet file to train on")
-    parser.add_argument("--out-test", required=True, metavar="TEST.csv", help="a .csv or .parquet file to score on")
+    parser.add_argument("--out-train", required=True, metavar="TRAIN.csv", help=f"{_FILE} to train on")
+    parser.add_argument("--out-test", required=True, metavar="TEST.csv", help=f"{_FILE} to score on")
     parser.add_argument(
         "--test", type=float, default=0.2, metavar="SHARE", help="the share of the second file, about (default: 0.2)"
     )
