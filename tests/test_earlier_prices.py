@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import gc
 import json
 import pickle
 import re
@@ -22,6 +23,7 @@ from tacit import AdditiveClassifier, LogisticRegression, PrivacyError, PrivateS
 from tacit.cli.main import main
 from tacit.data import origins
 from tacit.data.origins import releases_behind
+from tacit.estimators.earlier import remembered
 from tacit.files import stated
 from tacit.schema import SchemaEncoder
 from tacit.statistics import private_bounds
@@ -184,10 +186,35 @@ def test_rows_that_a_scaler_gave_outside_of_a_pipeline_are_seen(whole, path):
     assert stated(path)[0].epsilon == 0.5
 
 
+def found_bounds():
+    """Every release gives the same numbers at the same price."""
+    found = private_bounds(np.arange(-3000, 3000) / 1000, epsilon=1.0, delta=1e-6)
+    return dataclasses.replace(found, lower=-4.0, upper=4.0)
+
+
+def labels_of(model):
+    return [one.label for one in remembered(model)]
+
+
+def test_bounds_are_told_apart_by_their_release_alone():
+    """Neither by their address, which others get once they are freed, nor by which copy of them it is."""
+    one, other = found_bounds(), found_bounds()
+    assert len({one.release, other.release}) == 2
+    copies = (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one)), dataclasses.replace(one, upper=3.0))
+    assert {same.release for same in copies} == {one.release}
+    twice = make_pipeline(PrivateScaler(2.0, bounds=one), PrivateScaler(2.0, bounds=copy.deepcopy(one)), logistic())
+    assert labels_of(clone(twice).fit(X, Y)[-1]).count("the bounds of the scaler") == 1
+    rows = X
+    for _ in range(3):  # bounds that nobody holds any more
+        rows = PrivateScaler(2.0, bounds=found_bounds()).fit(rows).transform(rows)
+        gc.collect()
+    assert labels_of(logistic().fit(rows, Y)) == ["the bounds of the scaler", "the scaler"] * 3
+
+
 def test_bounds_that_were_paid_for_are_paid_for_with_the_scaler(path):
-    one = private_bounds(np.arange(-3000, 3000) / 1000, epsilon=1.0, delta=1e-6)
-    other = dataclasses.replace(one)  # another release may give the same numbers at the same price
-    for bounds, paid in ((one, 1), ([one, one], 1), ([one, other], 2), ([one, (-4, 4)], 1), ((-4, 4), 0)):
+    one, other = found_bounds(), found_bounds()
+    array = np.array([one, other], dtype=object)
+    for bounds, paid in ((one, 1), ([one, one], 1), (array, 2), ([one, other], 2), ([one, (-4, 4)], 1), ((-4, 4), 0)):
         scaled = PrivateScaler(2.0, bounds=bounds, delta=1e-5)
         pipeline = make_pipeline(scaled, logistic()).fit(X, Y)
         for saved in (pipeline, pipeline[-1], logistic().fit(scaled.transform(X), Y)):

@@ -195,13 +195,10 @@ def _scaled_sums(
 
 
 def _paid(bounds: Any) -> list[Earlier]:
-    """What finding the bounds cost, where :func:`tacit.statistics.private_bounds` found them.
-
-    Bounds of two columns may be the same numbers at the same price: so the objects are told apart.
-    """
-    given = [bounds] if isinstance(bounds, Bounds) else bounds if isinstance(bounds, list | tuple) else []
+    """What finding the bounds cost, where :func:`tacit.statistics.private_bounds` found them."""
+    given = [bounds] if isinstance(bounds, Bounds) else bounds if isinstance(bounds, list | tuple | np.ndarray) else []
     return [
-        Earlier("the bounds of the scaler", one.guarantee, checksum([id(one), one.lower, one.upper]))
+        Earlier("the bounds of the scaler", one.guarantee, checksum(one.release))
         for one in given
         if isinstance(one, Bounds) and one.guarantee is not None
     ]
