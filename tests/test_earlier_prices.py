@@ -19,7 +19,15 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import tacit
-from tacit import AdditiveClassifier, LogisticRegression, PrivacyError, PrivateScaler, PrivateSearch, Schema
+from tacit import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    LogisticRegression,
+    PrivacyError,
+    PrivateScaler,
+    PrivateSearch,
+    Schema,
+)
 from tacit.cli.main import main
 from tacit.data import origins
 from tacit.data.origins import releases_behind
@@ -194,6 +202,56 @@ def found_bounds():
 
 def labels_of(model):
     return [one.label for one in remembered(model)]
+
+
+def additive(kind, epsilon=0.5, **settings):
+    columns = {"x0": {"lower": -4, "upper": 4}, "x1": {"lower": -4, "upper": 4}}
+    return kind(epsilon, schema=Schema.from_dict({"columns": columns}), slots=3, delta=1e-5, **settings)
+
+
+def the_models():
+    return (
+        logistic(),
+        additive(AdditiveClassifier, classes=[0, 1]),
+        additive(AdditiveClassifier, classes=[0, 1], pairs=1),
+        additive(AdditiveRegressor, target_bound=1),
+    )
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_every_model_sees_rows_that_a_scaler_gave(place, path):
+    own = scaler().fit(X)
+    rows = own.transform(X)
+    frame = clone(own).set_output(transform="pandas").fit(X).transform(X)
+    tables = [rows, rows[::2], frame, frame.iloc[:300]]
+    tables.append(clone(own).set_output(transform="polars").fit_transform(X))
+    if place:
+        tables += [{"x0": rows[:, 0], "x1": rows[:, 1]}, {"x0": X[:, 0], "x1": rows[:, 1]}]
+    for table in tables:
+        count = len(table["x0"]) if isinstance(table, dict) else len(table)
+        model = the_models()[place].fit(table, Y[:count])
+        assert labels_of(model) == ["the scaler"]
+        model.save(path)
+        assert price(path) > 2.0
+        model.fit(np.array(rows), Y)  # a copy, which nobody can know
+        assert labels_of(model) == []
+
+
+def test_a_scan_of_such_a_table_and_targets_that_were_scaled_are_seen():
+    frame = scaler().set_output(transform="pandas").fit_transform(X)
+    frame["y"] = Y
+    for model in the_models():
+        assert labels_of(model.fit(tacit.scan(frame), "y")) == ["the scaler"]
+    targets = scaler().fit_transform(X[:, :1]).ravel()
+    for model in (tacit.LinearRegression(0.5, target_bound=4), additive(AdditiveRegressor, target_bound=4)):
+        assert labels_of(model.fit(X, targets)) == ["the scaler"]
+
+
+def test_what_an_encoder_with_a_found_schema_gives_is_seen(found):
+    for container in ("default", "pandas", "polars"):
+        rows = SchemaEncoder(found).set_output(transform=container).fit_transform(TABLE)
+        model = LogisticRegression(0.5, classes=["no", "yes"], delta=1e-5).fit(rows, TABLE.ill)
+        assert len(labels_of(model)) == 1
 
 
 def test_bounds_are_told_apart_by_their_release_alone():

@@ -8,9 +8,8 @@ one public constant, so the terms add up to the score, but for the last of the 2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.choosing import interaction, recut, strongest
 from tacit.estimators.classification import LogisticRegression, check_kind_of_labels, label_codes
 from tacit.estimators.counted import Counted
+from tacit.estimators.earlier import of_rows, remember
 from tacit.estimators.regression import LinearRegression, target_numbers
 from tacit.estimators.streamed_counts import SurveyCells, answer_cells, streamed_counts
 from tacit.estimators.streaming import Asked
@@ -100,7 +100,7 @@ class Additive(PrivateLinear):
             np.ndim(targets) >= 1, f"Expected y to be a list, an array or a column of a table, not {type(y).__name__}."
         )
         check(len(targets) == records, f"Expected as many targets as the table has rows: {len(targets)}, {records}.")
-        self._clear()
+        self._clear(X, targets)
         own = self._counted(groups, sample_weight, records)
         cells, targets = {name: own.pick(values) for name, values in cells.items()}, own.pick(np.asarray(targets))
         own = replace(own, placed=True)
@@ -120,7 +120,7 @@ class Additive(PrivateLinear):
 
     def _fit_stream(self, asked: Asked) -> Self:
         """The fit to a table that is read again in every pass: first for the survey, where one is asked for."""
-        self._clear()
+        self._clear(asked.scan.source)
         declared = self.declared() if asked.goal is not None else self._untargeted(self.declared())
         answer = self._answer(asked)
         records = self._streamed(asked, answer)
@@ -141,21 +141,17 @@ class Additive(PrivateLinear):
         """The schema of a model of some other column than its target."""
         return replace(schema, target=None)
 
-    def _clear(self) -> None:
-        """An earlier model goes."""
+    def _clear(self, rows: Any, targets: Any = None) -> None:
+        """An earlier model goes, and a new one of these rows begins."""
         self._forget()
+        remember(self, (*of_rows(rows), *of_rows(targets)))
         for name in self.fitted:
             self.__dict__.pop(name, None)
 
     def declared(self) -> Schema:
         """The schema as it was declared."""
-        if isinstance(self.schema, Schema):
-            return self.schema
-        if isinstance(self.schema, Mapping):
-            return Schema.from_dict(self.schema)
-        if isinstance(self.schema, str | Path):
-            return Schema.load(self.schema)
-        raise ValueError(_NO_SCHEMA)
+        check(self.schema is not None, _NO_SCHEMA)
+        return Schema.of(self.schema)
 
     def _expanded(
         self,

@@ -234,7 +234,7 @@ class PrivateLinear(CarriesLedger, Saved, Watched):
     def _fit_stream(self, asked: Asked) -> Self:
         """The fit to rows that are read again in every pass."""
         self._forget()
-        remember(self, of_schema(asked.scan.schema))
+        remember(self, (*of_rows(asked.scan.source), *of_schema(asked.scan.schema)))
         records = self._streamed(asked, self._answer(asked))
         return self._fit_records(asked, records, self._begin(records.count))
 
@@ -322,7 +322,7 @@ class PrivateLinear(CarriesLedger, Saved, Watched):
         Otherwise the old coefficients would stand beside the new guarantee.
         """
         self._forget()
-        remember(self, of_rows(X))
+        remember(self, (*of_rows(X), *of_rows(y)))
         return self._validated(X, y)
 
     def _forget(self) -> None:
