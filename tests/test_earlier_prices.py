@@ -31,7 +31,7 @@ from tacit import (
 from tacit.cli.main import main
 from tacit.data import origins
 from tacit.data.origins import releases_behind
-from tacit.estimators.earlier import remembered
+from tacit.estimators.earlier import Earlier, remembered
 from tacit.files import stated
 from tacit.schema import SchemaEncoder
 from tacit.statistics import private_bounds
@@ -281,6 +281,27 @@ def test_bounds_that_were_paid_for_are_paid_for_with_the_scaler(path):
             assert methods == ["bounds"] * paid + ["scaler", methods[-1]]
             tacit.save(tacit.load(path).model, path)
             assert [one.method for one in stated(path)[0].guarantees] == methods
+
+
+@pytest.mark.parametrize("kind", ["linear", "network"])
+def test_a_scaler_that_was_loaded_comes_with_what_was_paid_for_before_it(kind, path):
+    model = logistic()
+    if kind == "network":
+        pytest.importorskip("torch")
+        model = tacit.MLPClassifier(0.5, classes=[0, 1], bounds=(-4, 4), epochs=1, delta=1e-5)
+    first, second = (PrivateScaler(2.0, bounds=found_bounds(), delta=1e-5) for _ in range(2))
+    tacit.save(make_pipeline(first, second, model).fit(X, Y), path)
+    loaded = tacit.load(path).model
+    for place, whole in ((0, [first]), (1, [first, second])):
+        prices = [*remembered(whole[-1]), Earlier("", whole[-1].guarantee_, whole[-1].digest)]
+        for saved in (loaded, copy.deepcopy(loaded)):
+            held = saved[place]
+            for paid in (
+                remembered(logistic().fit(held.transform(X), Y)),
+                remembered(make_pipeline(FrozenEstimator(held), logistic()).fit(X, Y)[-1]),
+            ):
+                assert [one[1:] for one in paid] == [one[1:] for one in prices]
+                assert len(paid) == 2 * place + 2
 
 
 def test_what_a_scaler_was_fitted_behind_comes_with_it(path):

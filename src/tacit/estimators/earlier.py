@@ -150,6 +150,15 @@ def remembered(model: Any) -> tuple[Earlier, ...]:
     return found
 
 
+def listed_before(step: Any, paid: tuple[Earlier, ...]) -> tuple[Earlier, ...]:
+    """What was paid for before a scaler, by the list of what was paid for before a model behind it: what precedes it.
+
+    So a scaler that is read from a file has its own share of the list that the file has for the model.
+    """
+    own = step.guarantee_, step.digest
+    return tuple(itertools.takewhile(lambda one: one[1:] != own, paid))
+
+
 def earlier_of(model: Any, steps: Sequence[tuple[str, Any]] = (), schema: Schema | None = None) -> tuple[Earlier, ...]:
     """Everything that was paid for before a model, with the steps and the schema that are to go with it."""
     return earlier_among(remembered(model), steps, schema)
