@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import gc
+import importlib.util
 import json
 import pickle
 import re
@@ -302,6 +303,35 @@ def test_a_scaler_that_was_loaded_comes_with_what_was_paid_for_before_it(kind, p
             ):
                 assert [one[1:] for one in paid] == [one[1:] for one in prices]
                 assert len(paid) == 2 * place + 2
+
+
+def test_what_has_no_price_together_is_refused_before_it_is_charged(found, tmp_path):
+    """One protects rows and the other people."""
+    ledger = tacit.Ledger(tmp_path / "book.ledger", epsilon=100, delta=1e-3)
+    groups, people = np.arange(400) // 2, {"rows_per_person": 2, "delta": 1e-5, "ledger": ledger}
+    rows, bounds = scaler().fit(X).transform(X), found_bounds()
+    ours = PrivateScaler(2.0, bounds=(-4, 4), delta=1e-5, rows_per_person=2).fit(X, groups=groups).transform(X)
+    schema = additive(AdditiveClassifier).schema
+    plain = LogisticRegression(1.0, classes=[0, 1], rows_per_person=2, delta=1e-5)
+    pipeline = make_pipeline(scaler(), LogisticRegression(1.0, classes=[0, 1], **people))
+    names, found_names = np.arange(3000) // 2, {"rows_per_person": 2, "delta": 1e-5, "ledger": ledger}
+    refused = {
+        "linear": lambda: LogisticRegression(1.0, classes=[0, 1], **people).fit(rows, Y, groups=groups),
+        "the other way": lambda: logistic(ledger=ledger).fit(ours, Y),
+        "pipeline": lambda: pipeline.fit(X, Y, logisticregression__groups=groups),
+        "additive": lambda: AdditiveClassifier(1.0, schema=schema, classes=[0, 1], **people).fit(rows, Y, groups),
+        "found schema": lambda: AdditiveClassifier(1.0, schema=found, **found_names).fit(TABLE, groups=names),
+        "search": lambda: PrivateSearch(plain, {"clip": [0.9]}, 1.0, delta=1e-5, ledger=ledger).fit(rows, Y, groups),
+        "scaler": lambda: PrivateScaler(2.0, bounds=(-4, 4), **people).fit(rows, groups=groups),
+        "bounds": lambda: PrivateScaler(2.0, bounds=bounds, **people).fit(X, groups=groups),
+    }
+    if importlib.util.find_spec("torch"):
+        network = tacit.MLPClassifier(1.0, classes=[0, 1], bounds=(-4, 4), epochs=1, **people)
+        refused["network"] = lambda: network.fit(rows, Y, groups=groups)
+    for kind, fit in refused.items():
+        with pytest.raises(PrivacyError, match="there is no price for both together"):
+            fit()
+        assert not ledger.entries, kind
 
 
 def test_what_a_scaler_was_fitted_behind_comes_with_it(path):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.checks import check, check_count, counted, refuse
+from tacit.checks import check, check_count, refuse
 from tacit.data.canonical import column
 from tacit.data.cells import column_or_given, columns_of
 from tacit.estimators import terms
@@ -23,11 +23,12 @@ from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.choosing import interaction, recut, strongest
 from tacit.estimators.classification import LogisticRegression, check_kind_of_labels, label_codes
 from tacit.estimators.counted import Counted
-from tacit.estimators.earlier import of_rows, remember
+from tacit.estimators.earlier import Earlier, of_rows, of_schema, remember
 from tacit.estimators.regression import LinearRegression, target_numbers
 from tacit.estimators.streamed_counts import SurveyCells, answer_cells, streamed_counts
 from tacit.estimators.streaming import Asked
 from tacit.estimators.survey import ANSWERS, QUARTERS, Survey, asked_pairs, number_cells, with_curves, with_pairs
+from tacit.estimators.tabled import with_names
 from tacit.estimators.terms import Term
 from tacit.linear.problem import Problem
 from tacit.linear.streamed import Streamed
@@ -85,7 +86,7 @@ class Additive(PrivateLinear):
         declared = self.declared()
         if is_stream(X) and not isinstance(X, np.ndarray):
             return self._fit_stream(Asked.of(X, y, groups, sample_weight, declared))
-        table, own_target = _table(X, declared), True
+        table, own_target = with_names(X, declared), True
         if isinstance(y, str):
             check(y not in declared.names, f"{y!r} cannot be predicted from itself: the schema has it as a column.")
             own_target = declared.target is not None and y == declared.target.name
@@ -203,6 +204,9 @@ class Additive(PrivateLinear):
         spent = replace(begun.budget, spent=plan.events)
         return broad, Begun(spent, begun.source, (*begun.assumptions, *words)), chosen
 
+    def _paid(self) -> tuple[Earlier, ...]:
+        return (*of_schema(self.declared()), *super()._paid())
+
     @property
     def _countable(self) -> bool:
         """Whether the method that trains has a proof for what comes after counts."""
@@ -285,7 +289,7 @@ class Additive(PrivateLinear):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "coef_")
-        return super()._scores(self.schema_.encode(_table(X, self.schema_), float(self.clip)))
+        return super()._scores(self.schema_.encode(with_names(X, self.schema_), float(self.clip)))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """As scikit-learn's; without y, on the target that the schema names."""
@@ -297,19 +301,6 @@ class Additive(PrivateLinear):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-
-def _table(X: Any, schema: Schema) -> Any:
-    """A table as it is; an array of as many columns as the schema has, by their names in order."""
-    if not isinstance(X, np.ndarray):
-        return X
-    names = schema.names
-    check(
-        X.ndim == 2 and X.shape[1] == len(names),
-        f"An array has no column names: expected one with {counted(len(names), 'column')}, in the schema's order, or a "
-        "table.",
-    )
-    return dict(zip(names, X.T, strict=True))
 
 
 @described

@@ -102,7 +102,7 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
 
         first = [(Asked(bound_parts() * columns), BOUNDS_SHARE, magnitudes)] if declared is None else []
         last = (Asked((*rows, *parts * columns)), 1.0 - BOUNDS_SHARE * len(first), added)
-        found = answer(request, unit, "scaler", [*first, last], spend=self._spend)
+        found = answer(request, unit, "scaler", [*first, last], spend=self._spend, paid=remembered(self))
         count = float(unit.count) if request.counted else max(float(found.stages[-1].numbers[0][0]), 1.0)
         self.bounds_ = [(one.lower, one.upper) for one in limits(found.stages)]
         lost = [place for place, one in enumerate(limits(found.stages)) if one is UNKNOWN]
