@@ -21,7 +21,7 @@ from tacit.data.cells import column_or_given, columns_of
 from tacit.estimators import terms
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.choosing import interaction, recut, strongest
-from tacit.estimators.classification import LogisticRegression, check_kind_of_labels, label_codes
+from tacit.estimators.classification import LogisticRegression, label_codes, plain_labels
 from tacit.estimators.counted import Counted
 from tacit.estimators.earlier import Earlier, of_rows, of_schema, remember
 from tacit.estimators.regression import LinearRegression, target_numbers
@@ -36,7 +36,7 @@ from tacit.mechanisms import Chosen, defaults
 from tacit.mechanisms.counts import Cells, CountsPlan, calibrate_counts
 from tacit.privacy import accounting
 from tacit.privacy.theorems import COUNTED, THEOREMS
-from tacit.schema import Schema
+from tacit.schema import Schema, Target
 from tacit.settings import described
 from tacit.streams.reader import SchemaRows
 from tacit.streams.scanned import is_stream
@@ -91,6 +91,8 @@ class Additive(PrivateLinear):
             check(y not in declared.names, f"{y!r} cannot be predicted from itself: the schema has it as a column.")
             own_target = declared.target is not None and y == declared.target.name
             y = None if own_target else column_or_given(table, y)
+        elif y is not None:
+            own_target = self._fits(declared.target)
         declared = declared if own_target else self._untargeted(declared)
         groups, sample_weight = column_or_given(table, groups), column_or_given(table, sample_weight)
         targets = declared.encode_target(table) if y is None else column(y)
@@ -137,6 +139,10 @@ class Additive(PrivateLinear):
             self.schema_ = schema
         wide = replace(reader, encode=SchemaRows(schema, reader.clip), features=schema.width)
         return self._fit_records(asked, records.read_by(wide), begun, chosen)
+
+    def _fits(self, target: Target | None) -> bool:
+        """Whether what the schema declares about its target is not contradicted by the model's own settings."""
+        return True
 
     def _untargeted(self, schema: Schema) -> Schema:
         """The schema of a model of some other column than its target."""
@@ -343,8 +349,7 @@ class AdditiveClassifier(Additive, LogisticRegression):
         return self.classes if self.classes is not None or own is None else list(own)
 
     def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
-        check_kind_of_labels(targets)
-        known, codes, _ = label_codes(targets, self._classes(declared))
+        known, codes, _ = label_codes(plain_labels(targets), self._classes(declared))
         answers = min(len(known), ANSWERS)
         return np.minimum(codes, answers - 1).astype(np.intp), answers
 
@@ -372,6 +377,10 @@ class AdditiveRegressor(Additive, LinearRegression):
         if target is None or target.lower is None or target.upper is None:
             raise ValueError("Declare the range of the targets: bounds of the schema's target, or target_bound=.")
         return float(target.lower), float(target.upper)
+
+    def _fits(self, target: Target | None) -> bool:
+        declared = None if target is None else (target.lower, target.upper)
+        return self.target_bound is None or self._range() == declared
 
     def _untargeted(self, schema: Schema) -> Schema:
         check(self.target_bound is not None, "The schema says nothing about this column's range: use target_bound=.")
