@@ -613,3 +613,35 @@ def test_columns_may_be_named(kind):
         fitted(whole, "retuned", groups="person")
     with pytest.raises(ValueError, match="'age' cannot be predicted from itself"):
         fitted(whole, "age", groups="person")
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, BOUNDED])
+def test_another_range_than_that_of_the_schemas_target_is_of_another_column(schema, tmp_path):
+    """Else the file would name the schema's target, and scores would be of a column that was not predicted."""
+    given = table()
+    model = AdditiveRegressor(2.0, schema=schema, target_bound=(-50, 50), random_state=0)
+    for pairs in ((), 1):
+        model.set_params(pairs=pairs).fit(given, given["score"]).save(tmp_path / "model.json")
+        assert model.schema_.target is None
+        assert load(tmp_path / "model.json").schema.target is None
+    with pytest.raises(ValueError, match="has no target"):
+        model.score(given)
+    same = AdditiveRegressor(2.0, schema=BOUNDED, target_bound=(-3, 7), random_state=0)
+    assert same.fit(given, given["score"]).schema_.target == BOUNDED.target
+    named = same.set_params(target_bound=(-50, 50)).fit(given | {"rich": given["score"]})
+    assert named.schema_.target == BOUNDED.target  # it is this column that was predicted
+
+
+@pytest.mark.parametrize("pairs", [(), 1])
+def test_labels_that_are_numbers_may_come_as_objects(pairs):
+    target = {"name": "rich", "classes": [0, 1]}
+    given, y = table(), np.arange(400) % 2
+    model = AdditiveClassifier(
+        2.0, schema=Schema.from_dict(SCHEMA.to_dict() | {"target": target}), pairs=pairs, random_state=0
+    )
+    expected = model.fit(given, y).coef_
+    for labels in (y.astype(object), y.astype(bool).astype(object), np.array([np.float32(one) for one in y], object)):
+        assert np.array_equal(model.fit(given, labels).coef_, expected)
+    for wrong in (np.array([0, "a"] * 200, object), np.array([0, (1, 2)] * 200, object)):
+        with pytest.raises(ValueError, match="of one kind: all of them text, or all of them numbers"):
+            model.fit(given, wrong)

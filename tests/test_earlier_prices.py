@@ -2,6 +2,8 @@
 
 import copy
 import dataclasses
+import gc
+import importlib.util
 import json
 import pickle
 import re
@@ -18,10 +20,19 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import tacit
-from tacit import AdditiveClassifier, LogisticRegression, PrivacyError, PrivateScaler, PrivateSearch, Schema
+from tacit import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    LogisticRegression,
+    PrivacyError,
+    PrivateScaler,
+    PrivateSearch,
+    Schema,
+)
 from tacit.cli.main import main
 from tacit.data import origins
 from tacit.data.origins import releases_behind
+from tacit.estimators.earlier import Earlier, remembered
 from tacit.files import stated
 from tacit.schema import SchemaEncoder
 from tacit.statistics import private_bounds
@@ -184,10 +195,85 @@ def test_rows_that_a_scaler_gave_outside_of_a_pipeline_are_seen(whole, path):
     assert stated(path)[0].epsilon == 0.5
 
 
+def found_bounds():
+    """Every release gives the same numbers at the same price."""
+    found = private_bounds(np.arange(-3000, 3000) / 1000, epsilon=1.0, delta=1e-6)
+    return dataclasses.replace(found, lower=-4.0, upper=4.0)
+
+
+def labels_of(model):
+    return [one.label for one in remembered(model)]
+
+
+def additive(kind, epsilon=0.5, **settings):
+    columns = {"x0": {"lower": -4, "upper": 4}, "x1": {"lower": -4, "upper": 4}}
+    return kind(epsilon, schema=Schema.from_dict({"columns": columns}), slots=3, delta=1e-5, **settings)
+
+
+def the_models():
+    return (
+        logistic(),
+        additive(AdditiveClassifier, classes=[0, 1]),
+        additive(AdditiveClassifier, classes=[0, 1], pairs=1),
+        additive(AdditiveRegressor, target_bound=1),
+    )
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_every_model_sees_rows_that_a_scaler_gave(place, path):
+    own = scaler().fit(X)
+    rows = own.transform(X)
+    frame = clone(own).set_output(transform="pandas").fit(X).transform(X)
+    tables = [rows, rows[::2], frame, frame.iloc[:300]]
+    tables.append(clone(own).set_output(transform="polars").fit_transform(X))
+    if place:
+        tables += [{"x0": rows[:, 0], "x1": rows[:, 1]}, {"x0": X[:, 0], "x1": rows[:, 1]}]
+    for table in tables:
+        count = len(table["x0"]) if isinstance(table, dict) else len(table)
+        model = the_models()[place].fit(table, Y[:count])
+        assert labels_of(model) == ["the scaler"]
+        model.save(path)
+        assert price(path) > 2.0
+        model.fit(np.array(rows), Y)  # a copy, which nobody can know
+        assert labels_of(model) == []
+
+
+def test_a_scan_of_such_a_table_and_targets_that_were_scaled_are_seen():
+    frame = scaler().set_output(transform="pandas").fit_transform(X)
+    frame["y"] = Y
+    for model in the_models():
+        assert labels_of(model.fit(tacit.scan(frame), "y")) == ["the scaler"]
+    targets = scaler().fit_transform(X[:, :1]).ravel()
+    for model in (tacit.LinearRegression(0.5, target_bound=4), additive(AdditiveRegressor, target_bound=4)):
+        assert labels_of(model.fit(X, targets)) == ["the scaler"]
+
+
+def test_what_an_encoder_with_a_found_schema_gives_is_seen(found):
+    for container in ("default", "pandas", "polars"):
+        rows = SchemaEncoder(found).set_output(transform=container).fit_transform(TABLE)
+        model = LogisticRegression(0.5, classes=["no", "yes"], delta=1e-5).fit(rows, TABLE.ill)
+        assert len(labels_of(model)) == 1
+
+
+def test_bounds_are_told_apart_by_their_release_alone():
+    """Neither by their address, which others get once they are freed, nor by which copy of them it is."""
+    one, other = found_bounds(), found_bounds()
+    assert len({one.release, other.release}) == 2
+    copies = (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one)), dataclasses.replace(one, upper=3.0))
+    assert {same.release for same in copies} == {one.release}
+    twice = make_pipeline(PrivateScaler(2.0, bounds=one), PrivateScaler(2.0, bounds=copy.deepcopy(one)), logistic())
+    assert labels_of(clone(twice).fit(X, Y)[-1]).count("the bounds of the scaler") == 1
+    rows = X
+    for _ in range(3):  # bounds that nobody holds any more
+        rows = PrivateScaler(2.0, bounds=found_bounds()).fit(rows).transform(rows)
+        gc.collect()
+    assert labels_of(logistic().fit(rows, Y)) == ["the bounds of the scaler", "the scaler"] * 3
+
+
 def test_bounds_that_were_paid_for_are_paid_for_with_the_scaler(path):
-    one = private_bounds(np.arange(-3000, 3000) / 1000, epsilon=1.0, delta=1e-6)
-    other = dataclasses.replace(one)  # another release may give the same numbers at the same price
-    for bounds, paid in ((one, 1), ([one, one], 1), ([one, other], 2), ([one, (-4, 4)], 1), ((-4, 4), 0)):
+    one, other = found_bounds(), found_bounds()
+    array = np.array([one, other], dtype=object)
+    for bounds, paid in ((one, 1), ([one, one], 1), (array, 2), ([one, other], 2), ([one, (-4, 4)], 1), ((-4, 4), 0)):
         scaled = PrivateScaler(2.0, bounds=bounds, delta=1e-5)
         pipeline = make_pipeline(scaled, logistic()).fit(X, Y)
         for saved in (pipeline, pipeline[-1], logistic().fit(scaled.transform(X), Y)):
@@ -196,6 +282,56 @@ def test_bounds_that_were_paid_for_are_paid_for_with_the_scaler(path):
             assert methods == ["bounds"] * paid + ["scaler", methods[-1]]
             tacit.save(tacit.load(path).model, path)
             assert [one.method for one in stated(path)[0].guarantees] == methods
+
+
+@pytest.mark.parametrize("kind", ["linear", "network"])
+def test_a_scaler_that_was_loaded_comes_with_what_was_paid_for_before_it(kind, path):
+    model = logistic()
+    if kind == "network":
+        pytest.importorskip("torch")
+        model = tacit.MLPClassifier(0.5, classes=[0, 1], bounds=(-4, 4), epochs=1, delta=1e-5)
+    first, second = (PrivateScaler(2.0, bounds=found_bounds(), delta=1e-5) for _ in range(2))
+    tacit.save(make_pipeline(first, second, model).fit(X, Y), path)
+    loaded = tacit.load(path).model
+    for place, whole in ((0, [first]), (1, [first, second])):
+        prices = [*remembered(whole[-1]), Earlier("", whole[-1].guarantee_, whole[-1].digest)]
+        for saved in (loaded, copy.deepcopy(loaded)):
+            held = saved[place]
+            for paid in (
+                remembered(logistic().fit(held.transform(X), Y)),
+                remembered(make_pipeline(FrozenEstimator(held), logistic()).fit(X, Y)[-1]),
+            ):
+                assert [one[1:] for one in paid] == [one[1:] for one in prices]
+                assert len(paid) == 2 * place + 2
+
+
+def test_what_has_no_price_together_is_refused_before_it_is_charged(found, tmp_path):
+    """One protects rows and the other people."""
+    ledger = tacit.Ledger(tmp_path / "book.ledger", epsilon=100, delta=1e-3)
+    groups, people = np.arange(400) // 2, {"rows_per_person": 2, "delta": 1e-5, "ledger": ledger}
+    rows, bounds = scaler().fit(X).transform(X), found_bounds()
+    ours = PrivateScaler(2.0, bounds=(-4, 4), delta=1e-5, rows_per_person=2).fit(X, groups=groups).transform(X)
+    schema = additive(AdditiveClassifier).schema
+    plain = LogisticRegression(1.0, classes=[0, 1], rows_per_person=2, delta=1e-5)
+    pipeline = make_pipeline(scaler(), LogisticRegression(1.0, classes=[0, 1], **people))
+    names, found_names = np.arange(3000) // 2, {"rows_per_person": 2, "delta": 1e-5, "ledger": ledger}
+    refused = {
+        "linear": lambda: LogisticRegression(1.0, classes=[0, 1], **people).fit(rows, Y, groups=groups),
+        "the other way": lambda: logistic(ledger=ledger).fit(ours, Y),
+        "pipeline": lambda: pipeline.fit(X, Y, logisticregression__groups=groups),
+        "additive": lambda: AdditiveClassifier(1.0, schema=schema, classes=[0, 1], **people).fit(rows, Y, groups),
+        "found schema": lambda: AdditiveClassifier(1.0, schema=found, **found_names).fit(TABLE, groups=names),
+        "search": lambda: PrivateSearch(plain, {"clip": [0.9]}, 1.0, delta=1e-5, ledger=ledger).fit(rows, Y, groups),
+        "scaler": lambda: PrivateScaler(2.0, bounds=(-4, 4), **people).fit(rows, groups=groups),
+        "bounds": lambda: PrivateScaler(2.0, bounds=bounds, **people).fit(X, groups=groups),
+    }
+    if importlib.util.find_spec("torch"):
+        network = tacit.MLPClassifier(1.0, classes=[0, 1], bounds=(-4, 4), epochs=1, **people)
+        refused["network"] = lambda: network.fit(rows, Y, groups=groups)
+    for kind, fit in refused.items():
+        with pytest.raises(PrivacyError, match="there is no price for both together"):
+            fit()
+        assert not ledger.entries, kind
 
 
 def test_what_a_scaler_was_fitted_behind_comes_with_it(path):

@@ -339,3 +339,19 @@ def test_models_and_labels_that_do_not_fit_are_refused(two, numbers, monkeypatch
     refused("to be a number", model, X, y, bounds=("a", "b"))
     refused("for models with two or more classes", model, X, y, metrics="accuracy", bounds=(0, 1))
     refused("NaN or infinity", model, X, np.where(np.arange(len(y)) == 3, np.nan, y), bounds=(0, 1))
+
+
+class Telling:
+    """A model without classes_ that predicts text, which depends on the records."""
+
+    def predict(self, X):
+        return np.array([f"secret {row[0]}" for row in np.asarray(X)], dtype=object)
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_a_prediction_that_is_no_number_is_not_quoted(numbers, adjacency):
+    _, X, y = numbers
+    with pytest.raises(ValueError, match="needs the attribute classes_") as caught:
+        tacit.evaluate(Telling(), X, y, epsilon=1.0, delta=1e-5, bounds=(-1, 1), adjacency=adjacency)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__suppress_context__

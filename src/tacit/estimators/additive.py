@@ -8,26 +8,27 @@ one public constant, so the terms add up to the score, but for the last of the 2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.checks import check, check_count, counted, refuse
+from tacit.checks import check, check_count, refuse
 from tacit.data.canonical import column
 from tacit.data.cells import column_or_given, columns_of
 from tacit.estimators import terms
 from tacit.estimators.base import Begun, PrivateLinear
 from tacit.estimators.choosing import interaction, recut, strongest
-from tacit.estimators.classification import LogisticRegression, check_kind_of_labels, label_codes
+from tacit.estimators.classification import LogisticRegression, label_codes, plain_labels
 from tacit.estimators.counted import Counted
+from tacit.estimators.earlier import Earlier, of_rows, of_schema, remember
 from tacit.estimators.regression import LinearRegression, target_numbers
 from tacit.estimators.streamed_counts import SurveyCells, answer_cells, streamed_counts
 from tacit.estimators.streaming import Asked
 from tacit.estimators.survey import ANSWERS, QUARTERS, Survey, asked_pairs, number_cells, with_curves, with_pairs
+from tacit.estimators.tabled import with_names
 from tacit.estimators.terms import Term
 from tacit.linear.problem import Problem
 from tacit.linear.streamed import Streamed
@@ -35,7 +36,7 @@ from tacit.mechanisms import Chosen, defaults
 from tacit.mechanisms.counts import Cells, CountsPlan, calibrate_counts
 from tacit.privacy import accounting
 from tacit.privacy.theorems import COUNTED, THEOREMS
-from tacit.schema import Schema
+from tacit.schema import Schema, Target
 from tacit.settings import described
 from tacit.streams.reader import SchemaRows
 from tacit.streams.scanned import is_stream
@@ -85,11 +86,13 @@ class Additive(PrivateLinear):
         declared = self.declared()
         if is_stream(X) and not isinstance(X, np.ndarray):
             return self._fit_stream(Asked.of(X, y, groups, sample_weight, declared))
-        table, own_target = _table(X, declared), True
+        table, own_target = with_names(X, declared), True
         if isinstance(y, str):
             check(y not in declared.names, f"{y!r} cannot be predicted from itself: the schema has it as a column.")
             own_target = declared.target is not None and y == declared.target.name
             y = None if own_target else column_or_given(table, y)
+        elif y is not None:
+            own_target = self._fits(declared.target)
         declared = declared if own_target else self._untargeted(declared)
         declared.check_beside(*(getattr(given, "name", given) for given in (groups, sample_weight)))
         groups, sample_weight = column_or_given(table, groups), column_or_given(table, sample_weight)
@@ -101,7 +104,7 @@ class Additive(PrivateLinear):
             np.ndim(targets) >= 1, f"Expected y to be a list, an array or a column of a table, not {type(y).__name__}."
         )
         check(len(targets) == records, f"Expected as many targets as the table has rows: {len(targets)}, {records}.")
-        self._clear()
+        self._clear(X, targets)
         own = self._counted(groups, sample_weight, records)
         cells, targets = {name: own.pick(values) for name, values in cells.items()}, own.pick(np.asarray(targets))
         own = replace(own, placed=True)
@@ -121,7 +124,7 @@ class Additive(PrivateLinear):
 
     def _fit_stream(self, asked: Asked) -> Self:
         """The fit to a table that is read again in every pass: first for the survey, where one is asked for."""
-        self._clear()
+        self._clear(asked.scan.source)
         declared = self.declared() if asked.goal is not None else self._untargeted(self.declared())
         answer = self._answer(asked)
         records = self._streamed(asked, answer)
@@ -138,25 +141,25 @@ class Additive(PrivateLinear):
         wide = replace(reader, encode=SchemaRows(schema, reader.clip), features=schema.width)
         return self._fit_records(asked, records.read_by(wide), begun, chosen)
 
+    def _fits(self, target: Target | None) -> bool:
+        """Whether what the schema declares about its target is not contradicted by the model's own settings."""
+        return True
+
     def _untargeted(self, schema: Schema) -> Schema:
         """The schema of a model of some other column than its target."""
         return replace(schema, target=None)
 
-    def _clear(self) -> None:
-        """An earlier model goes."""
+    def _clear(self, rows: Any, targets: Any = None) -> None:
+        """An earlier model goes, and a new one of these rows begins."""
         self._forget()
+        remember(self, (*of_rows(rows), *of_rows(targets)))
         for name in self.fitted:
             self.__dict__.pop(name, None)
 
     def declared(self) -> Schema:
         """The schema as it was declared."""
-        if isinstance(self.schema, Schema):
-            return self.schema
-        if isinstance(self.schema, Mapping):
-            return Schema.from_dict(self.schema)
-        if isinstance(self.schema, str | Path):
-            return Schema.load(self.schema)
-        raise ValueError(_NO_SCHEMA)
+        check(self.schema is not None, _NO_SCHEMA)
+        return Schema.of(self.schema)
 
     def _expanded(
         self,
@@ -207,6 +210,9 @@ class Additive(PrivateLinear):
 
         spent = replace(begun.budget, spent=plan.events)
         return broad, Begun(spent, begun.source, (*begun.assumptions, *words)), chosen
+
+    def _paid(self) -> tuple[Earlier, ...]:
+        return (*of_schema(self.declared()), *super()._paid())
 
     @property
     def _countable(self) -> bool:
@@ -290,7 +296,7 @@ class Additive(PrivateLinear):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "coef_")
-        return super()._scores(self.schema_.encode(_table(X, self.schema_), float(self.clip)))
+        return super()._scores(self.schema_.encode(with_names(X, self.schema_), float(self.clip)))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """As scikit-learn's; without y, on the target that the schema names."""
@@ -302,19 +308,6 @@ class Additive(PrivateLinear):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-
-def _table(X: Any, schema: Schema) -> Any:
-    """A table as it is; an array of as many columns as the schema has, by their names in order."""
-    if not isinstance(X, np.ndarray):
-        return X
-    names = schema.names
-    check(
-        X.ndim == 2 and X.shape[1] == len(names),
-        f"An array has no column names: expected one with {counted(len(names), 'column')}, in the schema's order, or a "
-        "table.",
-    )
-    return dict(zip(names, X.T, strict=True))
 
 
 @described
@@ -357,8 +350,7 @@ class AdditiveClassifier(Additive, LogisticRegression):
         return self.classes if self.classes is not None or own is None else list(own)
 
     def _answers(self, targets: Any, declared: bool) -> tuple[Cells, int]:
-        check_kind_of_labels(targets)
-        known, codes, _ = label_codes(targets, self._classes(declared))
+        known, codes, _ = label_codes(plain_labels(targets), self._classes(declared))
         answers = min(len(known), ANSWERS)
         return np.minimum(codes, answers - 1).astype(np.intp), answers
 
@@ -386,6 +378,10 @@ class AdditiveRegressor(Additive, LinearRegression):
         if target is None or target.lower is None or target.upper is None:
             raise ValueError("Declare the range of the targets: bounds of the schema's target, or target_bound=.")
         return float(target.lower), float(target.upper)
+
+    def _fits(self, target: Target | None) -> bool:
+        declared = None if target is None else (target.lower, target.upper)
+        return self.target_bound is None or self._range() == declared
 
     def _untargeted(self, schema: Schema) -> Schema:
         check(self.target_bound is not None, "The schema says nothing about this column's range: use target_bound=.")

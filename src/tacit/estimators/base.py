@@ -19,7 +19,7 @@ from tacit.checks import check, check_positive, check_real, plain_numbers, refus
 from tacit.data.canonical import canonical, check_names, column
 from tacit.estimators.coded_targets import LabelCodes, ScaledTargets
 from tacit.estimators.counted import Counted, counted
-from tacit.estimators.earlier import of_rows, of_schema, remember, remembered
+from tacit.estimators.earlier import Earlier, check_together, of_rows, of_schema, remember, remembered
 from tacit.estimators.legibility import note_scan
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit, picked
@@ -220,6 +220,7 @@ class PrivateLinear(CarriesLedger, Saved, Watched):
             )
         if prepared.plan.theorem in BY_ROW:
             in_memory(records)
+        check_together(self._paid(), "the model", prepared.guarantee)
         charge(prepared, self.ledger, f"{type(self).__name__}, {prepared.guarantee.method}")
         width = columns = problem.facts.features - problem.facts.intercept
         if late is not None:
@@ -235,7 +236,7 @@ class PrivateLinear(CarriesLedger, Saved, Watched):
     def _fit_stream(self, asked: Asked) -> Self:
         """The fit to rows that are read again in every pass."""
         self._forget()
-        remember(self, of_schema(asked.scan.schema))
+        remember(self, (*of_rows(asked.scan.source), *of_schema(asked.scan.schema)))
         records = self._streamed(asked, self._answer(asked))
         return self._fit_records(asked, records, self._begin(records.count))
 
@@ -276,6 +277,10 @@ class PrivateLinear(CarriesLedger, Saved, Watched):
     def _counted(self, groups: Any, sample_weight: Any, rows: int) -> Counted:
         """Whose rows count, and how much."""
         return counted(groups, sample_weight, rows, self.rows_per_person, self.weight_bound)
+
+    def _paid(self) -> tuple[Earlier, ...]:
+        """What was paid for before this fit."""
+        return remembered(self)
 
     def _method(self) -> str | Mechanism:
         """What trains, as far as it is asked for."""
@@ -325,7 +330,7 @@ class PrivateLinear(CarriesLedger, Saved, Watched):
         Otherwise the old coefficients would stand beside the new guarantee.
         """
         self._forget()
-        remember(self, of_rows(X))
+        remember(self, (*of_rows(X), *of_rows(y)))
         return self._validated(X, y)
 
     def _forget(self) -> None:

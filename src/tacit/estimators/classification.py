@@ -107,8 +107,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, classes: Any, own: Counted, begun: Begun | None = None) -> Self:
         """The fit to these classes, or to the labels in y, as far as it has not begun."""
         X, y = own.pick(X), own.pick(y)
-        check_kind_of_labels(y)
-        self.classes_, codes, note = label_codes(y, classes)
+        self.classes_, codes, note = label_codes(plain_labels(y), classes)
         count = len(self.classes_)
         loss = self._loss(count)
         shifts = np.zeros(count)
@@ -173,12 +172,21 @@ class PrivateClassifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         return np.asarray(self.classes_[picked])
 
 
-def check_kind_of_labels(y: Any) -> None:
-    """scikit-learn's check that these are labels, not amounts; labels that cannot be compared are refused first."""
+def plain_labels(y: Any) -> Any:
+    """Labels after scikit-learn's check that they are no amounts; numbers that come as objects as an array of numbers.
+
+    Edges: labels that cannot be compared with each other are refused.
+    """
+    objects = isinstance(y, np.ndarray) and y.dtype.kind == "O"
+    if objects and all(isinstance(label, int | float | np.number | np.bool_) for label in y.flat):
+        y, objects = np.array(y.tolist()), False
     try:
         check_classification_targets(y)
-    except TypeError:
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ValueError) and not objects:
+            raise
         raise ValueError("Expected labels in y of one kind: all of them text, or all of them numbers.") from None
+    return y
 
 
 def label_codes(y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.signedinteger[Any]], tuple[str, ...]]:

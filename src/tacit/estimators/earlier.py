@@ -18,7 +18,7 @@ from tacit.checks import refuse
 from tacit.data.origins import releases_behind
 from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.theorems import TABLE
-from tacit.privacy.together import DECIDING
+from tacit.privacy.together import DECIDING, Together
 from tacit.schema import Schema
 from tacit.schema.encoder import SchemaEncoder
 
@@ -148,6 +148,21 @@ def remembered(model: Any) -> tuple[Earlier, ...]:
     """What was paid for before the model, as far as its fit could see."""
     found: tuple[Earlier, ...] = vars(model).get(_RECORD, ())
     return found
+
+
+def check_together(paid: tuple[Earlier, ...], what: str, guarantee: Guarantee) -> None:
+    """Refuse a release that has no price together with what was paid for before it, while it is not charged yet."""
+    if paid:
+        Together((*((one.label, one.guarantee) for one in paid), (what, guarantee)))
+
+
+def listed_before(step: Any, paid: tuple[Earlier, ...]) -> tuple[Earlier, ...]:
+    """What was paid for before a scaler, by the list of what was paid for before a model behind it: what precedes it.
+
+    So a scaler that is read from a file has its own share of the list that the file has for the model.
+    """
+    own = step.guarantee_, step.digest
+    return tuple(itertools.takewhile(lambda one: one[1:] != own, paid))
 
 
 def earlier_of(model: Any, steps: Sequence[tuple[str, Any]] = (), schema: Schema | None = None) -> tuple[Earlier, ...]:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.checks import check
+import numpy as np
+
+from tacit.checks import check, counted
 from tacit.data.spelling import meant
 from tacit.data.tables import Table
 from tacit.schema import Schema
@@ -55,6 +57,19 @@ class ModelRows:
         """The rows of a batch, as the model takes them."""
         picked = {name: table[name] for name in self.names}
         return picked if self.encode is None else self.encode(picked)
+
+
+def with_names(X: Any, schema: Schema) -> Any:
+    """A table as it is; an array of as many columns as the schema has, by their names in order."""
+    if not isinstance(X, np.ndarray):
+        return X
+    names = schema.names
+    check(
+        X.ndim == 2 and X.shape[1] == len(names),
+        f"An array has no column names: expected one with {counted(len(names), 'column')}, in the schema's order, or a "
+        "table.",
+    )
+    return dict(zip(names, X.T, strict=True))
 
 
 def steps_of(model: Any) -> list[tuple[str, Any]]:

@@ -32,6 +32,10 @@ from tacit.schema.encoder import SchemaEncoder
 from tacit.statistics.scaler import PrivateScaler
 
 _UNEQUAL = "The model does not give one answer for each label in y. Do X and y have the same number of rows?"
+_NO_NUMBERS = (
+    "The model does not give a number for each row. A model that predicts labels needs the attribute classes_, the "
+    "list of all of them; any other must predict numbers."
+)
 _BY_ROW = {
     kind
     for module in (additive, classification, regression)
@@ -76,8 +80,14 @@ class Answers:
 
     @staticmethod
     def _whole(said: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """Answers, if there is one for each row that was asked about."""
-        found = np.asarray(said, dtype=dtype)
+        """Answers, if there is one for each row that was asked about.
+
+        Edges: what is no number, where numbers are expected, is refused and not quoted: it depends on the records.
+        """
+        try:
+            found = np.asarray(said, dtype=dtype)
+        except (TypeError, ValueError):
+            raise ValueError(_NO_NUMBERS) from None
         check(found.shape == shape, _UNEQUAL)
         return found
 

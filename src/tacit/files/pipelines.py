@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tacit.checks import PrivacyError, check, refuse
-from tacit.estimators.earlier import Earlier
+from tacit.estimators.earlier import Earlier, listed_before, remember, remembered
 from tacit.estimators.tabled import nameless
 from tacit.files.sealing import sealed
 from tacit.files.steps import Entry, read_step, write_step
@@ -18,6 +18,7 @@ from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.theorems import RECORD
 from tacit.privacy.together import Together
 from tacit.reading import need
+from tacit.statistics import PrivateScaler
 
 FORMAT = "tacit-pipeline"
 VERSION = 1
@@ -89,6 +90,9 @@ def joined(found: Wrapped, model: Any) -> Any:
     """The pipeline with this model at its end."""
     from sklearn.pipeline import Pipeline  # slow to load, and needed for nothing else
 
+    for _, step in found.steps:
+        if isinstance(step, PrivateScaler):
+            remember(step, listed_before(step, remembered(model)))
     return Pipeline([*found.steps, (found.last, model)])
 
 

@@ -17,7 +17,7 @@ from tacit.checks import check, check_choice, check_count, check_positive, pair_
 from tacit.data.canonical import plain
 from tacit.estimators.base import budget_of, source_from
 from tacit.estimators.counted import counted
-from tacit.estimators.earlier import of_rows
+from tacit.estimators.earlier import check_together, of_rows, remembered
 from tacit.estimators.misuse import Watched, watch
 from tacit.estimators.notes import note_fit
 from tacit.ledger import Ledger
@@ -130,6 +130,7 @@ class _NetworkClassifier(Saved, Watched, NetworkFace):
             facts, Chosen("dp-lssgd" if self.smoothing else "dp-sgd", mechanism, budget), seeded=source.seeded,
             assumptions=(f"inputs clipped to [{low:g}, {high:g}]", "the set of labels was declared", *own.words),
         )  # fmt: skip
+        check_together(remembered(self), "the model", prepared.guarantee)
         chosen, schedule = self._optimizer(network, mechanism.steps)
         assert isinstance(prepared.plan, NetworkPlan)  # for the type checker
         progress = Progress(prepared.plan, budget, self.verbose)

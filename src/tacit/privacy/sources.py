@@ -59,6 +59,11 @@ class SeededSource:
         return np.asarray(self._generator.random_raw(count))
 
 
+def random_name() -> str:
+    """A text of 128 random bits from the operating system: no two things that bear one bear the same."""
+    return SystemSource().words(2).tobytes().hex()
+
+
 def uniform(source: Source, count: int) -> Array:
     """Uniform numbers in the open interval (0, 1), on the midpoints of 2**53 equal cells.
 

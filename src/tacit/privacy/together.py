@@ -52,7 +52,8 @@ class Together:
         last, final = self.parts[-1]
         for label, one in self.parts:
             if one.unit != final.unit:
-                refuse(_UNITS.format(first=label, one=_WHO[one.unit], last=last, other=_WHO[final.unit]))
+                first = label[:1].upper() + label[1:]
+                refuse(_UNITS.format(first=first, one=_WHO[one.unit], last=last, other=_WHO[final.unit]))
         if self.delta >= 1:
             refuse("The deltas of these releases add up to 1 or more, so together they promise nothing.")
 

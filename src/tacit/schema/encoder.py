@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from tacit.data.origins import handing_on
 from tacit.schema.schema import Schema
 from tacit.types import Array
 
@@ -36,9 +37,16 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Encode the table with the schema."""
         return self.declared().encode(X, self.clip)
 
+    def _behind(self, X: Any) -> tuple[Schema, ...]:
+        """What encoded rows were made with, where the schema was found in records."""
+        return () if self.declared().found is None else (self.declared(),)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the encoded columns."""
         return np.asarray(self.declared().features, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+SchemaEncoder.transform = handing_on(SchemaEncoder.transform, SchemaEncoder._behind)  # type: ignore[method-assign]

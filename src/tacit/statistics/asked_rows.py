@@ -14,6 +14,7 @@ from tacit.checks import check
 from tacit.data.cells import Value, codes_of, exact, key_of, numbers
 from tacit.data.texts import Texts
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.sources import random_name
 from tacit.schema import Number
 from tacit.schema.columns import check_bounds
 from tacit.statistics.looked import Looked, Read, look
@@ -30,12 +31,14 @@ _NO_BOUNDS = (
 class Bounds:
     """Public bounds of a column, or bounds that were paid for: then with their guarantee. ``lower, upper = bounds``.
 
-    Numbers between them are scaled to [-1, 1].
+    Numbers between them are scaled to [-1, 1]. Two releases may give the same numbers at the same price; ``release``, a
+    random text, tells them apart, and copies have that of what they are copies of.
     """
 
     lower: float
     upper: float
     guarantee: Guarantee | None = field(default=None, compare=False, repr=False)
+    release: str = field(default_factory=random_name, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from tacit.checks import check, counted, refuse
 from tacit.estimators.base import budget_of, source_from
+from tacit.estimators.earlier import Earlier, check_together
 from tacit.ledger import Ledger, ledger_of
 from tacit.mechanisms.base import Plan
 from tacit.mechanisms.defaults import share_of
@@ -158,8 +159,12 @@ def answer(
     *,
     assumptions: tuple[str, ...] = (),
     spend: Callable[[Prepared], None] = lambda prepared: None,
+    paid: tuple[Earlier, ...] = (),
 ) -> Answer:
-    """Price, charge, and release; each stage is what it asks, its part of the budget, and who adds it up."""
+    """Price, charge, and release; each stage is what it asks, its part of the budget, and who adds it up.
+
+    ``paid``: what was paid for before, and is to have a price together with this.
+    """
     budget, source = request.budget(unit), source_from(request.random_state)
     rarely = RARE_SHARE if ledger_of(request.ledger) is None else RARE_IN_LEDGER
     asked, shares = [one for one, _, _ in stages], [share for _, share, _ in stages]
@@ -168,6 +173,7 @@ def answer(
         plan, unit.count if request.counted else 0, budget, method=method, seeded=source.seeded,
         assumptions=assumptions, rows_per_person=unit.most if unit.several else None, protects=TABLE,
     )  # fmt: skip
+    check_together(paid, f"the {method}", prepared.guarantee)
     solution = train(prepared, [stage for _, _, stage in stages], source, spend, ledger=request.ledger)
     released: Any = solution.extras["released"]
     return Answer(released, prepared.guarantee)

@@ -16,7 +16,7 @@ from tacit.arguments import check_fields
 from tacit.checks import check, check_positive, shown
 from tacit.data.canonical import canonical, check_names, thin
 from tacit.data.curator import tell
-from tacit.data.origins import note_origin, releases_behind
+from tacit.data.origins import handing_on, note_origin
 from tacit.estimators.earlier import Earlier, of_rows, remembered
 from tacit.estimators.misuse import Watched, watch
 from tacit.ledger import CarriesLedger, Ledger
@@ -102,7 +102,7 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
 
         first = [(Asked(bound_parts() * columns), BOUNDS_SHARE, magnitudes)] if declared is None else []
         last = (Asked((*rows, *parts * columns)), 1.0 - BOUNDS_SHARE * len(first), added)
-        found = answer(request, unit, "scaler", [*first, last], spend=self._spend)
+        found = answer(request, unit, "scaler", [*first, last], spend=self._spend, paid=remembered(self))
         count = float(unit.count) if request.counted else max(float(found.stages[-1].numbers[0][0]), 1.0)
         self.bounds_ = [(one.lower, one.upper) for one in limits(found.stages)]
         lost = [place for place, one in enumerate(limits(found.stages)) if one is UNKNOWN]
@@ -142,9 +142,12 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
         with np.errstate(over="ignore"):
             moved = (np.clip(matrix, lower, upper) - self.center_) / self.scale_
         rows = np.clip(moved, -float(self.limit), float(self.limit))
-        own = Earlier("the scaler", self.guarantee_, self.digest)
-        note_origin(rows, (*releases_behind(X), *remembered(self), own))
+        note_origin(rows, self._behind(X))
         return rows
+
+    def _behind(self, X: Any) -> tuple[Earlier, ...]:
+        """What rows that come out were made with."""
+        return (*of_rows(X), *remembered(self), Earlier("the scaler", self.guarantee_, self.digest))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns: those that went in."""
@@ -166,6 +169,9 @@ class PrivateScaler(TransformerMixin, CarriesLedger, Watched):  # type: ignore[m
             NOT_FINITE,
         )
         return np.asarray(check_array(matrix, estimator=self, dtype=np.float64))
+
+
+PrivateScaler.transform = handing_on(PrivateScaler.transform, PrivateScaler._behind)  # type: ignore[method-assign]
 
 
 def _finite(cells: Any) -> Array:
@@ -195,13 +201,10 @@ def _scaled_sums(
 
 
 def _paid(bounds: Any) -> list[Earlier]:
-    """What finding the bounds cost, where :func:`tacit.statistics.private_bounds` found them.
-
-    Bounds of two columns may be the same numbers at the same price: so the objects are told apart.
-    """
-    given = [bounds] if isinstance(bounds, Bounds) else bounds if isinstance(bounds, list | tuple) else []
+    """What finding the bounds cost, where :func:`tacit.statistics.private_bounds` found them."""
+    given = [bounds] if isinstance(bounds, Bounds) else bounds if isinstance(bounds, list | tuple | np.ndarray) else []
     return [
-        Earlier("the bounds of the scaler", one.guarantee, checksum([id(one), one.lower, one.upper]))
+        Earlier("the bounds of the scaler", one.guarantee, checksum(one.release))
         for one in given
         if isinstance(one, Bounds) and one.guarantee is not None
     ]

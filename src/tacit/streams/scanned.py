@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.arguments import checked
 from tacit.checks import check
+from tacit.data.origins import note_origin, releases_behind
 from tacit.data.tables import Table
 from tacit.schema import Schema
 from tacit.settings import described
@@ -93,7 +94,9 @@ def scan(
         What reads the rows and adds them up on a cluster.
     """
     check(schema is None or isinstance(schema, Schema), "Expected schema to be a tacit.Schema.")
-    return Scan(open_source(thing, separator=separator, decimal=decimal, encoding=encoding), schema, engine)
+    source = open_source(thing, separator=separator, decimal=decimal, encoding=encoding)
+    note_origin(source, releases_behind(thing))
+    return Scan(source, schema, engine)
 
 
 def is_stream(X: Any) -> bool:
