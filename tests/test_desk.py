@@ -106,7 +106,8 @@ def test_words_explain_what_they_use(proven):
     assert "its neighbour (question 3)" in strength
     assert [*QUESTIONS][2] == "neighbours"
     assert "(at most one in 1,000,000)" in strength
-    assert "guess right" in strength
+    assert "right at most 73.2 times out of 100." in strength  # as the report and the README have it
+    assert "(at most one in 100,000)" in meaning(1.0, 1e-5)
     assert "except with" not in meaning(1.0, 0.0)
     assert "except with probability 1e-320." in meaning(1.0, 1e-320)
     assert "epsilon is multiplied by their number" in said(proven.statement(), "unit")
@@ -129,7 +130,7 @@ def test_the_best_guess_is_bounded_from_above(epsilon):
     grown = math.exp(min(epsilon, 600.0))
     first = np.array([delta, (1 - delta) * grown / (1 + grown), (1 - delta) / (1 + grown), 0.0])
     right = 0.5 * np.maximum(first, first[::-1]).sum()
-    shown = float(re.search(r"probability at most ([\d.]+)\.$", meaning(epsilon, delta))[1])
+    shown = float(re.search(r"right at most ([\d.]+) times out of 100\.$", meaning(epsilon, delta))[1]) / 100
     assert right <= shown <= min(1.0, right + 1e-3)
     factor = re.search(r"factor of at most (\S+),", meaning(epsilon, delta))
     assert epsilon > 700 or float(factor[1]) >= math.exp(epsilon)
@@ -325,3 +326,12 @@ def test_the_notebook_runs(tmp_path, monkeypatch, capsys):
             kept = "".join(line for output in cell["outputs"] for line in output["text"])
             assert (capsys.readouterr().out == "") == (kept == ""), cell["id"]
     assert (tmp_path / "statement.html").exists()
+
+
+def test_every_epsilon_of_a_guarantee_has_the_same_digits(proven, tmp_path, capsys):
+    path = tmp_path / "guarantee.json"
+    path.write_text(proven.to_json())
+    assert main(["verify", str(path)]) == 0
+    other = f"{proven.epsilon_at(adjacency='add-remove'):.3g}"
+    found = re.findall(r"epsilon = (\S+)", capsys.readouterr().out)
+    assert len({number for number in found if number.startswith(other[:-1])}) == 1

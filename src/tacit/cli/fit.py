@@ -15,7 +15,7 @@ from tacit.checks import check, counted
 from tacit.cli.console import Say, check_new, check_place, progress, warn_unreadable
 from tacit.cli.inputs import check_named, check_there, is_small, look, named, scanned, whole
 from tacit.cli.tasks import estimator, extra_columns, whose_rows
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import one_line, show
 from tacit.data import tables
 from tacit.data.spelling import meant
 from tacit.estimators.earlier import schema_guarantee
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         whole = None if isinstance(promise, Guarantee) else promise
         write_model_report(options.report, model, f"Model {Path(options.out).name}", whole, schema)
     also = f" and {options.report}" if options.report else ""
-    print(f"{promise}\n\n{one_line(f'Wrote {options.out}{also}.')}")
+    show(promise, one_line(f"Wrote {options.out}{also}."))
     notes = [] if schema is not None else [_NO_SCHEMA.format(clip=options.clip, data=shlex.quote(options.data[0]))]
     for note in (*model.guarantee_.notes, *notes):
         print(f"NOTE: {one_line(note)}", file=sys.stderr)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tacit.checks import PrivacyError
 from tacit.cli.console import check_place
 from tacit.cli.ledger import is_ledger
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import columns, one_line
 from tacit.ledger import Ledger
 from tacit.privacy.desk import Statement, page
 from tacit.reading import write_whole
@@ -33,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([json.loads(one.to_json()) for one in statements], indent=2, ensure_ascii=False))
     else:
         heads = {path: f"{one_line(path)}\n\n" if len(stated) > 1 else "" for path in stated}
-        print(*(f"{heads[path]}{one}" for path, several in stated.items() for one in several), sep="\n\n\n")
+        wide = columns()
+        print(*(f"{heads[path]}{one.text(wide)}" for path, several in stated.items() for one in several), sep="\n\n\n")
     return 0 if all(one.holds for one in statements) else 1
 
 

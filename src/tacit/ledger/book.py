@@ -22,6 +22,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.privacy_filters import Filters, Price, block
 from tacit.settings import described
 from tacit.types import Adjacency
+from tacit.wrapping import WIDTH, fitted
 
 COMPOSITION = (
     "A filter for releases that were chosen depending on earlier ones: Gaussian differential privacy, Renyi "
@@ -50,7 +51,8 @@ class Balance:
     digest: str
     composition: str = COMPOSITION
 
-    def __str__(self) -> str:
+    def text(self, width: int = WIDTH) -> str:
+        """What ``print`` shows, in lines of at most so many columns."""
         people = (
             "one row" if self.rows_per_person is None else f"a person with up to {counted(self.rows_per_person, 'row')}"
         )
@@ -63,7 +65,10 @@ class Balance:
         ]
         if self.seeded:
             lines.append(f"NOT FOR RELEASE: the noise of {self.seeded:,} of them came from a seed")
-        return "\n".join(lines)
+        return fitted("\n".join(lines), width)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 @described

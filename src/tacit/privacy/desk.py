@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +23,9 @@ from tacit.privacy.events import InputMinimum, Shuffled
 from tacit.privacy.promise import Promise
 from tacit.privacy.theorems import RECORD, THEOREMS
 from tacit.types import Adjacency
+from tacit.wrapping import WIDTH, fitted
 
 FORMAT = "tacit-statement"
-_WIDTH = 110
 _ONE, _EACH = "This was", "The total is the ledger's; every single release was"
 
 
@@ -185,13 +184,15 @@ class Statement:
         """The statement as one page that needs nothing else."""
         return page((self,))
 
-    def __str__(self) -> str:
+    def text(self, width: int = WIDTH) -> str:
+        """What ``print`` shows, in lines of at most so many columns."""
         lines = [*self.first, self.title, self.summary, *([self.verdict] if self.holds else [])]
         for number, answer in enumerate(self.answers, 1):
-            lines += ["", f"{number}. {answer.question}"]
-            for sentence in answer.sentences:
-                lines += textwrap.wrap(sentence, _WIDTH, initial_indent="   ", subsequent_indent="   ")
-        return "\n".join(lines)
+            lines += ["", f"{number}. {answer.question}", *(f"   {sentence}" for sentence in answer.sentences)]
+        return fitted("\n".join(lines), width)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def page(statements: Sequence[Statement], files: Sequence[str] = ()) -> str:
