@@ -17,6 +17,7 @@ from tacit.privacy.answers import OPEN, QUESTIONS, meaning
 from tacit.privacy.deployments import LEFT
 from tacit.privacy.guarantee import checksum
 from tacit.privacy.theorems import THEOREMS
+from tacit.training import ONE_RELEASE
 
 NOTEBOOK = Path(__file__).parent.parent / "docs" / "tutorials" / "release-desk.ipynb"
 REGISTRY = {
@@ -155,7 +156,7 @@ def test_what_stands_against_a_release_comes_first(data, proven, refuted):
         body = statement.to_html().partition("<body>")[2]
         assert body.index(lead) < body.index("<h1>")
         assert "holds as stated" not in body
-        assert "guess right" not in str(statement)
+        assert "times out of 100" not in str(statement)
 
 
 def test_a_refuted_claim_is_given_with_the_price_that_holds(refuted):
@@ -231,7 +232,19 @@ def test_a_ledger_is_stated_as_a_whole(data, proven):
     assert [answer.topic for answer in whole.answers] == list(QUESTIONS)
     assert "All events are priced together." in said(whole, "composition")
     assert all(f"{label}: epsilon" in said(whole, "mechanism") for label in ("first", "second"))
-    assert all(words in said(whole, "preparation") for words in (*proven.assumptions, *second.assumptions))
+    assumed = [words for words in (*proven.assumptions, *second.assumptions) if words != ONE_RELEASE]
+    assert all(words in said(whole, "preparation") for words in assumed)
+    assert "one release" not in said(whole, "preparation").lower().replace("one release or another", "")
+    assert "Somebody with several rows is protected less" in said(whole, "unit")
+    fewer = dataclasses.replace(second, records=400)
+    mixed = said(ledger([("first", proven), ("second", fewer)], spent=total), "public")
+    assert mixed.startswith("first: The number of rows, 500,")
+    assert mixed.count("second: The number of rows, 400,") == 1
+    assert mixed.count(": ") == 2
+    people = [(label, dataclasses.replace(one, rows_per_person=8)) for label, one in (("a", proven), ("b", second))]
+    assert "One person, with all of their rows at once" in said(ledger(people, spent=total, rows_per_person=8), "unit")
+    assert re.findall(r'download="(\S+?)"', whole.to_html()) == ["guarantee-1.json", "guarantee-2.json"]
+    assert 'download="guarantee.json"' in proven.statement().to_html()
     content = json.loads(whole.to_json())
     assert content["numbers"]["spent"] == total
     assert content["registry"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 2.0, "what may be spent, not so far"
@@ -253,7 +266,11 @@ def test_a_ledger_states_itself(data, tmp_path, capsys):
     assert (whole.numbers["epsilon"], whole.numbers["spent"], whole.numbers["releases"]) == (3.0, book.spent(), 2)
     assert f"1. LogisticRegression, {first.guarantee_.method}: epsilon = 0.5" in said(whole, "mechanism")
     assert main(["statement", str(path)]) == 0
-    assert capsys.readouterr().out.strip() == str(whole)
+    file = f"File {path.name}, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    assert capsys.readouterr().out.strip() == whole.text(file=file)
+    assert whole.numbers["digest"] == book.balance().digest
+    assert book.balance().digest in said(whole, "verification")
+    assert "tacit ledger verify FILE" in said(whole, "verification")
     LogisticRegression(epsilon=0.1, classes=[0, 1], random_state=0, ledger=book).fit(X, y)
     assert main(["statement", str(path)]) == 1
     assert re.match(r"3\. .*: NOT FOR RELEASE", capsys.readouterr().out)
@@ -273,7 +290,7 @@ def test_what_is_wrong_with_a_ledger_comes_first(data, proven, refuted):
     for lead, statement in cases.items():
         assert str(statement).startswith(lead)
         assert json.loads(statement.to_json())["registry"] is None
-        assert "guess right" not in str(statement)
+        assert "times out of 100" not in str(statement)
     assert str(ledger([("a", proven)], spent=math.nan)).startswith("OVER BUDGET"), "an unknown total is within nothing"
     assert ledger([], spent=0.0).holds
     assert ledger([], spent=0.0).registry is None
@@ -286,13 +303,15 @@ def test_the_command_prints_writes_and_judges(data, proven, tmp_path, capsys):
     path, page = tmp_path / "model.json", tmp_path / "page.html"
     save(model, path)
     assert main(["statement", str(path), "--html", str(page)]) == 0
-    assert capsys.readouterr().out.strip() == str(model.guarantee_.statement())
-    assert "<h1>" in page.read_text()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert f"File {path.name}, SHA-256 {digest}" in page.read_text()
+    file = f"File {path.name}, SHA-256 {digest}"
+    assert capsys.readouterr().out.strip() == model.guarantee_.statement().text(file=file)
+    assert "<h1>" in page.read_text()
+    assert file in page.read_text()
     assert main(["statement", str(path), "--json"]) == 0
     (content,) = json.loads(capsys.readouterr().out)
     assert content["format"] == "tacit-statement"
+    assert content["file"] == file
     forged = dataclasses.replace(proven, epsilon=0.1).to_json()
     path.write_text(forged)
     assert main(["statement", str(path)]) == 1

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     model = estimator(options, schema, target)
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
-    with labelled(options.label), progress(options.progress) as say:
+    with labelled(options.label or _label(options.out, model)), progress(options.progress) as say:
         say(f"Reading {named(options)}")
         names = (_fit_whole if is_small(options) else _fit_scanned)(options, model, schema, target, say)
     if schema is None:
@@ -68,6 +68,12 @@ def run(options: argparse.Namespace) -> int:
     for note in (*model.guarantee_.notes, *notes):
         print(f"NOTE: {one_line(note)}", file=sys.stderr)
     return 0
+
+
+def _label(out: str, model: Any) -> str:
+    """What the ledger calls the model: the name of its file, and what kind it is."""
+    name = "".join(sign if sign.isprintable() else "?" for sign in Path(out).name)
+    return f"{name[:150]}, {type(model).__name__}"
 
 
 def _check_found(options: argparse.Namespace, schema: Schema | None) -> None:

@@ -26,15 +26,16 @@ def run(options: argparse.Namespace) -> int:
     except PrivacyError as error:
         print(f"tacit: there is nothing to state. {error}", file=sys.stderr)
         return 1
-    statements = [one for several in stated.values() for one in several]
+    about = [(_file(path), one) for path, several in stated.items() for one in several]
+    statements = [one for _, one in about]
     if options.html:
-        write_whole(options.html, page(statements, [_file(path) for path, several in stated.items() for _ in several]))
+        write_whole(options.html, page(statements, [file for file, _ in about]))
     if options.json:
-        print(json.dumps([json.loads(one.to_json()) for one in statements], indent=2, ensure_ascii=False))
+        found = [{"file": file, **json.loads(one.to_json())} for file, one in about]
+        print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        heads = {path: f"{one_line(path)}\n\n" if len(stated) > 1 else "" for path in stated}
         wide = columns()
-        print(*(f"{heads[path]}{one.text(wide)}" for path, several in stated.items() for one in several), sep="\n\n\n")
+        print(*(one.text(wide, file) for file, one in about), sep="\n\n\n")
     return 0 if all(one.holds for one in statements) else 1
 
 
@@ -44,8 +45,8 @@ def _files(name: str) -> list[str]:
 
 
 def _file(path: str) -> str:
-    """Which file a signature is about. A ledger is none that stays as it is: each release changes it."""
-    if is_ledger(path):
+    """Which file a signature is about. A ledger on a server is none; its statement has the digest of its state."""
+    if "://" in path:
         return ""
     with open(path, "rb") as content:
         return f"File {one_line(Path(path).name)}, SHA-256 {hashlib.file_digest(content, 'sha256').hexdigest()}"

@@ -95,19 +95,21 @@ class Statement:
         spent: float,
         composition: str,
         title: str = "Statement for the release desk: a whole ledger",
+        digest: str = "",
     ) -> Statement:
         """The statement of all that a ledger holds: its budget, what is spent of it, and a sentence on how it adds up.
 
-        ``entries`` are labels and guarantees. Nothing is priced here: ``spent`` is what the ledger says.
+        ``entries`` are labels and guarantees. Nothing is priced here: ``spent`` is what the ledger says. ``digest``:
+        that of the ledger's last entry, where it has one.
         """
         check(isinstance(composition, str) and composition, "Expected a sentence that says how the total is composed.")
         first = totals.first_of(epsilon, spent, adjacency, rows_per_person, entries)
         said = totals.answers_of(
-            epsilon, delta, spent, adjacency, rows_per_person, entries, composition, sound=not first
+            epsilon, delta, spent, adjacency, rows_per_person, entries, composition, digest, sound=not first
         )
         numbers = {
             "epsilon": epsilon, "delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person,
-            "spent": _finite(spent), "releases": len(entries),
+            "spent": _finite(spent), "releases": len(entries), **({"digest": digest} if digest else {}),
         }  # fmt: skip
         models = {_model(one) for _, one in entries}
         registry = deployment(
@@ -184,9 +186,9 @@ class Statement:
         """The statement as one page that needs nothing else."""
         return page((self,))
 
-    def text(self, width: int = WIDTH) -> str:
-        """What ``print`` shows, in lines of at most so many columns."""
-        lines = [*self.first, self.title, self.summary, *([self.verdict] if self.holds else [])]
+    def text(self, width: int = WIDTH, file: str = "") -> str:
+        """What ``print`` shows, in lines of at most so many columns; ``file``: which file it is about."""
+        lines = [*self.first, *filter(None, (self.title, file, self.summary, self.verdict))]
         for number, answer in enumerate(self.answers, 1):
             lines += ["", f"{number}. {answer.question}", *(f"   {sentence}" for sentence in answer.sentences)]
         return fitted("\n".join(lines), width)
@@ -206,6 +208,7 @@ def page(statements: Sequence[Statement], files: Sequence[str] = ()) -> str:
     return environment.get_template("statement.html").render(
         statements=statements,
         files=files,
+        several=sum(len(one.guarantees) for one in statements) > 1,
         version=__version__,
         encoded=_encoded,
         open_questions=answering.open_questions(),
