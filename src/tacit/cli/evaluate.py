@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
             ledger=options.ledger, label=options.label or _label(Path(options.model)), random_state=options.seed,
         )  # fmt: skip
     print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
-    show(f"\nIntervals at level {found.level:g} cover sampling and noise.", found.guarantee_)
+    words = [f"Intervals at level {found.level:g} cover sampling and noise.", *found.remarks()]
+    show("\n" + one_line(" ".join(words)), found.guarantee_)
     if options.out:
         write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
         print(f"\nWrote {one_line(options.out)}.")
