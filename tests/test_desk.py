@@ -354,3 +354,17 @@ def test_every_epsilon_of_a_guarantee_has_the_same_digits(proven, tmp_path, caps
     other = f"{proven.epsilon_at(adjacency='add-remove'):.3g}"
     found = re.findall(r"epsilon = (\S+)", capsys.readouterr().out)
     assert len({number for number in found if number.startswith(other[:-1])}) == 1
+
+
+@pytest.mark.parametrize("name", sorted(THEOREMS))
+def test_a_theorem_cites_each_source_once_and_its_page_is_there(name):
+    row = THEOREMS[name]
+    cited = row.reference.split("; ")
+    assert len(cited) == len(set(cited))
+    assert (NOTEBOOK.parents[2] / row.place).is_file()
+
+
+def test_one_table_is_counted_as_one(proven):
+    old = dataclasses.replace(proven, assumptions=("0.02 of the budget (of mu^2) for counts of 1 tables",))
+    assert "counts of 1 tables" not in str(old) + str(old.statement())
+    assert "counts of 1 tables" in old.to_json(), "what a file holds stays as it is"

@@ -22,10 +22,10 @@ from tacit import (
 from tacit.cli.main import main
 from tacit.estimators.drawing import draw_term, short
 from tacit.estimators.terms import Term
+from tacit.readable import plain
 from tacit.report.effects import Effects
 from tacit.report.linear_effects import MOST_ROWS, NOISY, Coefficients
 from tacit.report.page import write_model_report
-from tacit.report.readable import plain
 
 COLUMNS: dict[str, Any] = {
     "age": {"lower": 18, "upper": 90, "missing": True},

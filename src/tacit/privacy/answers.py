@@ -65,8 +65,8 @@ SEVERAL = (
 )
 SIDE = "The time, memory and power that a run takes may depend on the records, and are not covered."
 _GRID = (
-    "Noise is released on a grid, and the rounding of sums is counted in the sensitivities; the limits of this are on "
-    "the page 'noise' of Tacit's documentation."
+    "Noise is released on a grid, and the rounding of sums is counted in the sensitivities; the limits of this are in "
+    "docs/theorems/noise.md of Tacit's documentation."
 )
 ACCESS = (
     f"{NOT_STATED} It bounds what the release reveals; it does not restrict anyone who can read the records themselves."
@@ -126,10 +126,10 @@ def answers(promise: Promise, sound: bool) -> tuple[Answer, ...]:
             f"Method {promise.method!r}, with {promise.calibration} calibration of its noise.",
             *(f"Recorded: {released(event)}." for event in promise.events),
             f"The theorem that it cites ({row.status}): {row.statement}",
-            f"Reference: {row.reference or 'none'}; page {row.page!r} of Tacit's documentation.",
+            f"Reference: {row.reference or 'none'}; {row.place} in Tacit's documentation.",
         ),
         "composition": _composition(promise),
-        "preparation": (BEFORE, "The guarantee assumes:", *(f"- {assumption}" for assumption in promise.assumptions)),
+        "preparation": (BEFORE, "The guarantee assumes:", *(f"- {words}" for words in assumed(promise))),
         "utility": (UTILITY,),
         "trust": trust(promise),
         "implementation": (
@@ -157,6 +157,11 @@ def unit(records: int, rows_per_person: int | None, protects: str) -> str:
     if rows_per_person is None:
         return f"One row of a table{many}. {SEVERAL}"
     return f"One person{many}, with all of their rows at once: at most {rows_per_person:,} of each person were used."
+
+
+def assumed(promise: Promise) -> tuple[str, ...]:
+    """The assumptions as they are shown; files keep them as they were written."""
+    return tuple(words.replace("counts of 1 tables", "counts of 1 table") for words in promise.assumptions)
 
 
 def neighbours(adjacency: Adjacency, rows_per_person: int | None) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from tacit.arguments import checked
 from tacit.checks import PrivacyError, at_most, check, refuse, shown
 from tacit.privacy import accounting, events
+from tacit.privacy.answers import assumed
 from tacit.privacy.desk import Statement
 from tacit.privacy.events import Event, is_amount, is_count, is_probability
 from tacit.privacy.theorems import MODEL, PEOPLE, THEOREMS
@@ -227,8 +228,8 @@ class Guarantee:
             f"protects    {self.protects}, for {self._protected}",
             f"method      {self.method}",
             *([f"collection  {self.collection}: {_SHARED}"] if self.collection else ()),
-            f"theorem     {row.statement} [{row.reference}; docs page '{row.page}']",
-            f"assumes     {'; '.join(self.assumptions)}",
+            f"theorem     {row.statement} [{row.reference}; {row.place}]",
+            f"assumes     {'; '.join(assumed(self))}",
             f"noise       {noise}",
             *(f"NOTE        {note}" for note in self.notes),
             f"randomness  {source if self.seeded else 'operating system entropy'}",

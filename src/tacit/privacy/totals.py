@@ -18,6 +18,7 @@ from tacit.privacy.answers import (
     UNRELIABLE,
     UTILITY,
     Answer,
+    assumed,
     first,
     meaning,
     neighbours,
@@ -122,7 +123,7 @@ def _answered(
             "One release or another assumes:",
             *(
                 f"- {words}"
-                for words in dict.fromkeys(words for _, one in entries for words in one.assumptions)
+                for words in dict.fromkeys(words for _, one in entries for words in assumed(one))
                 if not words.startswith(_ALONE)
             ),
         )

@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from tacit.estimators.terms import parts_of
-from tacit.report.readable import plain
+from tacit.readable import plain
 from tacit.report.scored import outputs
 from tacit.schema import Category, Number, Schema
 

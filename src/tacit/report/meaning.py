@@ -83,7 +83,7 @@ def _facts(guarantee: Guarantee, first: tuple[str, ...]) -> tuple[tuple[str, str
         f"({answers.factor(guarantee.epsilon)}). Smaller is more private."
     )
     unit = answers.unit(guarantee.records, guarantee.rows_per_person, guarantee.protects)
-    proof = f"Page {row.page!r} of Tacit's documentation. Reference: {row.reference or 'none'}."
+    proof = f"{row.place} in Tacit's documentation. Reference: {row.reference or 'none'}."
     return (
         ("epsilon", at_most(guarantee.epsilon, 6), _STATED if first else change),
         ("delta", at_most(guarantee.delta, 3), _STATED if first else _left_out(guarantee.delta)),

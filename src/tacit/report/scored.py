@@ -10,7 +10,7 @@ import numpy as np
 from tacit.data.cells import text_of
 from tacit.estimators import PoissonRegressor
 from tacit.linear.losses import probabilities
-from tacit.report.readable import plain
+from tacit.readable import plain
 from tacit.schema import Target
 
 _MARGIN = "The model was trained with a margin: its scores are larger than log odds. "
