@@ -96,10 +96,8 @@ class Effects:
 
 def _turned(term: Term) -> Term:
     """The term of the other one of two classes."""
-    values, lower, upper = (
-        None if row is None else tuple(-value for value in row) for row in (term.values, term.upper, term.lower)
-    )
-    return replace(term, values=values, lower=lower, upper=upper)
+    lower, upper = (None if row is None else tuple(-value for value in row) for row in (term.upper, term.lower))
+    return replace(term, values=tuple(-value for value in term.values), lower=lower, upper=upper)
 
 
 def _weights(listed: NDArray[np.bool_], weights: Array) -> Array:
