@@ -10,10 +10,10 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOMS = (
-    "_version", "settings", "saving", "checks", "arguments", "types", "rounding", "reading", "data", "schema",
-    "streams", "features", "linear", "privacy", "ledger", "influence", "mechanisms", "training", "estimators",
-    "statistics", "evaluation", "search", "nn", "files", "published", "protocol", "datasets", "report", "audit",
-    "collector", "cli", "tacit",
+    "_version", "settings", "saving", "checks", "arguments", "types", "rounding", "reading", "wrapping",
+    "readable", "data", "schema", "streams", "features", "linear", "privacy", "ledger", "influence", "mechanisms",
+    "training", "estimators", "statistics", "evaluation", "search", "nn", "files", "published", "protocol", "datasets",
+    "report", "audit", "collector", "cli", "tacit",
 )  # fmt: skip
 """From top to bottom: a folder of ``src/tacit`` or a module beside them; ``tacit`` is the package's own face, last."""
 

@@ -84,3 +84,12 @@ def test_wrong_options_are_one_sentence(options, sentence, table, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert cli.main(["describe", str(table), "--epsilon", "1", *options]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_large_numbers_are_written_in_full(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("pay\n" + "\n".join(str(10 * place) for place in range(3000)))
+    (tmp_path / "s.toml").write_text("[columns.pay]\nlower = 0\nupper = 30000\n")
+    assert cli.main(["describe", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.toml"), "--epsilon", "5"]) == 0
+    shown = capsys.readouterr().out.partition("\n\n")[0]
+    assert "0 to 30,000" in shown
+    assert "e+0" not in shown

@@ -77,3 +77,30 @@ def test_a_ledger_breaks_no_word(width, shown):
     assert ("█" in text) == (width == 120)
     assert text.startswith("1\n  time (UTC): ") == (width < 72)
     assert f"{ledger.entries[0].time[:10]} {ledger.entries[0].time[11:19]}" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_promises_fit_into_the_terminal(width, shown, tmp_path):
+    ledger = Ledger("l.sqlite", epsilon=3, delta=1e-4, rows_per_person=8)
+    rows = (tmp_path / "t.csv").read_text().splitlines()
+    (tmp_path / "t.csv").write_text(
+        "\n".join([f"{rows[0]},who", *(f"{row},p{i // 2}" for i, row in enumerate(rows[1:]))])
+    )
+    name = "spending-of-all-wards-linear.json"
+    people = "--person who --rows-per-person 8"
+    score = f"evaluate {name} t.csv --target ward {people} --epsilon 1 --ledger {ledger.address}"
+    for line in (
+        f"fit t.csv --schema s.toml --target ward {people} --epsilon 1 --out {name} --progress off",
+        score,
+        f"verify {name}",
+        f"statement {name}",
+        "ledger show l.sqlite",
+        "ledger verify l.sqlite",
+        "statement l.sqlite",
+    ):
+        text = shown(width, line)
+        assert max(map(len, text.splitlines())) <= max(width, 76), line  # a digest is longer than 60 columns
+        long = [part for part in text.splitlines() if len(part) > width]
+        assert all(len(part.split()) <= 2 for part in long), line
+        if name in line or "ledger show" in line:
+            assert not re.search(r"spending-of-all(?!-wards-linear\.json)", text), line

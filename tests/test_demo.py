@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from test_report import checked
 
-from tacit import Ledger, files
+from tacit import Ledger, LinearRegression, Schema, files
 from tacit.cli.main import main
 from tacit.data.tables import read_table
 from tacit.datasets import hospital
 from tacit.report import demo, pictures
 from tacit.report.demo import Demonstration
 from tacit.report.demo_page import write_demo_report
+from tacit.report.page import write_model_report
 from tacit.report.patients import Hospital
 
 CHROMIUM = shutil.which("chromium")
@@ -185,6 +186,30 @@ def test_nothing_is_wider_than_a_phone_and_nothing_is_fetched(page: Path) -> Non
             tab.emulate_media(color_scheme=scheme)
             colours.add(tab.evaluate("getComputedStyle(document.querySelector('.chart text')).fill"))
         assert len(colours) == 2  # pictures follow the page
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_long_names_and_the_front_picture_fit_on_a_phone(tmp_path: Path) -> None:
+    play = pytest.importorskip("playwright.sync_api", reason="this test needs playwright: pip install playwright")
+    target = {"name": "monthly_spending_of_the_whole_household_in_euro", "lower": 0, "upper": 1000}
+    columns = {"age": {"lower": 18, "upper": 90}, "ward": {"values": ["A", "B"]}}
+    schema = Schema.from_dict({"layout": "box", "target": target, "columns": columns})
+    table = {"age": np.arange(18, 90), "ward": np.array(["A", "B"] * 36)}
+    model = LinearRegression(1.0, delta=1e-4, target_bound=(0, 1000)).fit(schema.encode(table), np.full(72, 300.0))
+    write_model_report(tmp_path / "report.html", model, "Spending", schema=schema)
+    docs = Path(__file__).parent.parent / "docs"
+    (tmp_path / "_images").mkdir()
+    (tmp_path / "_images" / "accuracy.svg").write_text((docs / "accuracy.svg").read_text(encoding="utf-8"))
+    style = f"<style>img {{ max-width: 100% }} {(docs / '_static' / 'tacit.css').read_text(encoding='utf-8')}</style>"
+    (tmp_path / "front.html").write_text(f'{style}<p class="wide"><img src="_images/accuracy.svg"></p>')
+    wide = "[...document.querySelectorAll('html, .wide')].map(part => part.scrollWidth - part.clientWidth)"
+    with play.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        tab = browser.new_page(viewport={"width": 390, "height": 844})
+        for name in ("report.html", "front.html"):
+            tab.goto((tmp_path / name).as_uri())
+            assert max(tab.evaluate(wide)) == 0, name
         browser.close()
 
 

@@ -17,6 +17,7 @@ from tacit.privacy.answers import OPEN, QUESTIONS, meaning
 from tacit.privacy.deployments import LEFT
 from tacit.privacy.guarantee import checksum
 from tacit.privacy.theorems import THEOREMS
+from tacit.training import ONE_RELEASE
 
 NOTEBOOK = Path(__file__).parent.parent / "docs" / "tutorials" / "release-desk.ipynb"
 REGISTRY = {
@@ -106,7 +107,8 @@ def test_words_explain_what_they_use(proven):
     assert "its neighbour (question 3)" in strength
     assert [*QUESTIONS][2] == "neighbours"
     assert "(at most one in 1,000,000)" in strength
-    assert "guess right" in strength
+    assert "right at most 73.2 times out of 100." in strength  # as the report and the README have it
+    assert "(at most one in 100,000)" in meaning(1.0, 1e-5)
     assert "except with" not in meaning(1.0, 0.0)
     assert "except with probability 1e-320." in meaning(1.0, 1e-320)
     assert "epsilon is multiplied by their number" in said(proven.statement(), "unit")
@@ -129,7 +131,7 @@ def test_the_best_guess_is_bounded_from_above(epsilon):
     grown = math.exp(min(epsilon, 600.0))
     first = np.array([delta, (1 - delta) * grown / (1 + grown), (1 - delta) / (1 + grown), 0.0])
     right = 0.5 * np.maximum(first, first[::-1]).sum()
-    shown = float(re.search(r"probability at most ([\d.]+)\.$", meaning(epsilon, delta))[1])
+    shown = float(re.search(r"right at most ([\d.]+) times out of 100\.$", meaning(epsilon, delta))[1]) / 100
     assert right <= shown <= min(1.0, right + 1e-3)
     factor = re.search(r"factor of at most (\S+),", meaning(epsilon, delta))
     assert epsilon > 700 or float(factor[1]) >= math.exp(epsilon)
@@ -154,7 +156,7 @@ def test_what_stands_against_a_release_comes_first(data, proven, refuted):
         body = statement.to_html().partition("<body>")[2]
         assert body.index(lead) < body.index("<h1>")
         assert "holds as stated" not in body
-        assert "guess right" not in str(statement)
+        assert "times out of 100" not in str(statement)
 
 
 def test_a_refuted_claim_is_given_with_the_price_that_holds(refuted):
@@ -230,7 +232,19 @@ def test_a_ledger_is_stated_as_a_whole(data, proven):
     assert [answer.topic for answer in whole.answers] == list(QUESTIONS)
     assert "All events are priced together." in said(whole, "composition")
     assert all(f"{label}: epsilon" in said(whole, "mechanism") for label in ("first", "second"))
-    assert all(words in said(whole, "preparation") for words in (*proven.assumptions, *second.assumptions))
+    assumed = [words for words in (*proven.assumptions, *second.assumptions) if words != ONE_RELEASE]
+    assert all(words in said(whole, "preparation") for words in assumed)
+    assert "one release" not in said(whole, "preparation").lower().replace("one release or another", "")
+    assert "Somebody with several rows is protected less" in said(whole, "unit")
+    fewer = dataclasses.replace(second, records=400)
+    mixed = said(ledger([("first", proven), ("second", fewer)], spent=total), "public")
+    assert mixed.startswith("first: The number of rows, 500,")
+    assert mixed.count("second: The number of rows, 400,") == 1
+    assert mixed.count(": ") == 2
+    people = [(label, dataclasses.replace(one, rows_per_person=8)) for label, one in (("a", proven), ("b", second))]
+    assert "One person, with all of their rows at once" in said(ledger(people, spent=total, rows_per_person=8), "unit")
+    assert re.findall(r'download="(\S+?)"', whole.to_html()) == ["guarantee-1.json", "guarantee-2.json"]
+    assert 'download="guarantee.json"' in proven.statement().to_html()
     content = json.loads(whole.to_json())
     assert content["numbers"]["spent"] == total
     assert content["registry"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 2.0, "what may be spent, not so far"
@@ -252,7 +266,11 @@ def test_a_ledger_states_itself(data, tmp_path, capsys):
     assert (whole.numbers["epsilon"], whole.numbers["spent"], whole.numbers["releases"]) == (3.0, book.spent(), 2)
     assert f"1. LogisticRegression, {first.guarantee_.method}: epsilon = 0.5" in said(whole, "mechanism")
     assert main(["statement", str(path)]) == 0
-    assert capsys.readouterr().out.strip() == str(whole)
+    file = f"File {path.name}, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    assert capsys.readouterr().out.strip() == whole.text(file=file)
+    assert whole.numbers["digest"] == book.balance().digest
+    assert book.balance().digest in said(whole, "verification")
+    assert "tacit ledger verify FILE" in said(whole, "verification")
     LogisticRegression(epsilon=0.1, classes=[0, 1], random_state=0, ledger=book).fit(X, y)
     assert main(["statement", str(path)]) == 1
     assert re.match(r"3\. .*: NOT FOR RELEASE", capsys.readouterr().out)
@@ -272,7 +290,7 @@ def test_what_is_wrong_with_a_ledger_comes_first(data, proven, refuted):
     for lead, statement in cases.items():
         assert str(statement).startswith(lead)
         assert json.loads(statement.to_json())["registry"] is None
-        assert "guess right" not in str(statement)
+        assert "times out of 100" not in str(statement)
     assert str(ledger([("a", proven)], spent=math.nan)).startswith("OVER BUDGET"), "an unknown total is within nothing"
     assert ledger([], spent=0.0).holds
     assert ledger([], spent=0.0).registry is None
@@ -284,16 +302,18 @@ def test_the_command_prints_writes_and_judges(data, proven, tmp_path, capsys):
     model = LogisticRegression(epsilon=1.0, delta=1e-6, classes=[0, 1]).fit(*data)
     path, page = tmp_path / "model.json", tmp_path / "page.html"
     save(model, path)
-    assert main(["statement", str(path)]) == 0
-    assert capsys.readouterr().out.strip() == str(model.guarantee_.statement())
     assert main(["statement", str(path), "--html", str(page)]) == 0
     assert capsys.readouterr().out == f"Wrote {page}.\n"
-    assert "<h1>" in page.read_text()
+    assert main(["statement", str(path)]) == 0
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert f"File {path.name}, SHA-256 {digest}" in page.read_text()
+    file = f"File {path.name}, SHA-256 {digest}"
+    assert capsys.readouterr().out.strip() == model.guarantee_.statement().text(file=file)
+    assert "<h1>" in page.read_text()
+    assert file in page.read_text()
     assert main(["statement", str(path), "--json"]) == 0
     (content,) = json.loads(capsys.readouterr().out)
     assert content["format"] == "tacit-statement"
+    assert content["file"] == file
     forged = dataclasses.replace(proven, epsilon=0.1).to_json()
     path.write_text(forged)
     assert main(["statement", str(path)]) == 1
@@ -329,3 +349,26 @@ def test_the_notebook_runs(tmp_path, monkeypatch, capsys):
             kept = "".join(line for output in cell["outputs"] for line in output["text"])
             assert (capsys.readouterr().out == "") == (kept == ""), cell["id"]
     assert (tmp_path / "statement.html").exists()
+
+
+def test_every_epsilon_of_a_guarantee_has_the_same_digits(proven, tmp_path, capsys):
+    path = tmp_path / "guarantee.json"
+    path.write_text(proven.to_json())
+    assert main(["verify", str(path)]) == 0
+    other = f"{proven.epsilon_at(adjacency='add-remove'):.3g}"
+    found = re.findall(r"epsilon = (\S+)", capsys.readouterr().out)
+    assert len({number for number in found if number.startswith(other[:-1])}) == 1
+
+
+@pytest.mark.parametrize("name", sorted(THEOREMS))
+def test_a_theorem_cites_each_source_once_and_its_page_is_there(name):
+    row = THEOREMS[name]
+    cited = row.reference.split("; ")
+    assert len(cited) == len(set(cited))
+    assert (NOTEBOOK.parents[2] / row.place).is_file()
+
+
+def test_one_table_is_counted_as_one(proven):
+    old = dataclasses.replace(proven, assumptions=("0.02 of the budget (of mu^2) for counts of 1 tables",))
+    assert "counts of 1 tables" not in str(old) + str(old.statement())
+    assert "counts of 1 tables" in old.to_json(), "what a file holds stays as it is"

@@ -1,5 +1,6 @@
 """Recall, precision and calibration are of the class that is meant, and every line and file says of which."""
 
+import dataclasses
 import json
 import math
 import re
@@ -10,6 +11,7 @@ from sklearn import metrics
 from sklearn.linear_model import LogisticRegression as Plain
 
 import tacit
+from tacit.evaluation.scores import Evaluation, Score
 
 ONE_SIDED = ["recall", "precision", "calibration"]
 
@@ -98,3 +100,28 @@ def test_the_ledger_calls_scores_and_descriptions_as_they_are_labelled(claims, t
     assert labels[:3] == ["the model of May", "a first look", ""]
     assert labels[3].startswith("LogisticRegression, ")
     assert "1. the model of May" in str(ledger.statement())
+
+
+def test_scores_that_noise_decided_are_named():
+    made = (
+        tacit.LogisticRegression(5.0, delta=1e-4, classes=[0, 1], random_state=0)
+        .fit(np.eye(20), [0, 1] * 10)
+        .guarantee_
+    )
+
+    def told(value, low, high, **settings):
+        scores = {"recall": Score(value, low, high), "rmse": Score(0.0, 0.0, 9.0)}
+        return Evaluation(scores, 0.95, made, classes=("no", "yes"), positive="yes", **settings).remarks()
+
+    assert told(0.4, 0.2, 0.6) == []
+    (cut,) = told(1.0, 0.6, 1.0)
+    assert "beyond the end of their range" in cut
+    assert "recall of 'yes'." in cut
+    (wide,) = told(0.6, 0.3, 0.9)
+    assert "too wide to tell much: recall of 'yes'." in wide
+    assert len(told(0.0, 0.0, 0.8)) == 2
+    assert "too wide" in told(float("nan"), 0.0, 1.0)[0]
+    shown = repr(Evaluation({"auc": Score(1.0, 0.58, 1.0)}, 0.95, made))
+    assert "beyond the end of their range" in shown
+    bare = dataclasses.replace(made, events=(), epsilon=float("inf"))
+    assert Evaluation({"auc": Score(1.0, 1.0, 1.0)}, 0.95, bare).remarks() == []  # without noise it is a fact

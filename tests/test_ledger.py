@@ -607,3 +607,24 @@ def test_the_command_line_makes_shows_and_verifies(tmp_path, monkeypatch, capsys
     assert "NOT VERIFIED. Entry 1" in capsys.readouterr().err
     assert main(["ledger", "create", "s.sqlite", "--epsilon", "3", "--delta", "1e-6"]) == 2
     assert main(["ledger", "show", "none.sqlite"]) == 2
+
+
+def test_a_balance_counts_in_words(tmp_path):
+    book = Ledger(tmp_path / "s.sqlite", epsilon=3, delta=1e-4, rows_per_person=8)
+    assert "for all releases together, of which there are none yet;" in str(book.balance())
+    assert "which differ in all rows of one person (rows_per_person = 8)" in str(book.balance()).replace("\n", " ")
+    row = Ledger(tmp_path / "r.sqlite", epsilon=3, delta=1e-4)
+    row.charge(release())
+    assert "for all releases together, so far one;" in str(row.balance())
+    row.charge(release())
+    assert "for all 2 releases together;" in str(row.balance())
+
+
+def test_a_ledger_calls_a_model_by_its_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(f"{place / 50},{place % 2}" for place in range(50)))
+    book = Ledger("s.sqlite", epsilon=9, delta=1e-3)
+    words = ["fit", "t.csv", "--target", "b", "--classes", "0,1", "--ledger", "s.sqlite", "--epsilon", "1"]
+    assert main([*words, "--out", "m.json"]) == 0
+    assert main([*words, "--out", "n.json", "--label", "mine"]) == 0
+    assert [entry.label for entry in book.entries] == ["m.json, LogisticRegression", "mine"]

@@ -17,14 +17,15 @@ from tacit import (
     LogisticRegression,
     PoissonRegressor,
     Schema,
+    save,
 )
 from tacit.cli.main import main
 from tacit.estimators.drawing import draw_term, short
 from tacit.estimators.terms import Term
+from tacit.readable import plain
 from tacit.report.effects import Effects
 from tacit.report.linear_effects import MOST_ROWS, NOISY, Coefficients
 from tacit.report.page import write_model_report
-from tacit.report.readable import plain
 
 COLUMNS: dict[str, Any] = {
     "age": {"lower": 18, "upper": 90, "missing": True},
@@ -98,7 +99,7 @@ def test_coefficients_in_units_add_up_to_the_prediction(clip: float) -> None:
 
 
 def test_coefficients_of_a_boxed_classifier_add_up_to_the_score() -> None:
-    rows, schema = table(), declared({"name": "rich", "classes": ["yes", "no"]}, layout="box")
+    rows, schema = table(), declared({"name": "rich", "classes": ["no", "yes"]}, layout="box")
     X = schema.encode(rows)
     labels = np.where(rows["pay"] > 38_000, "yes", "no")
     model = LogisticRegression(5.0, classes=["yes", "no"], random_state=1).fit(X, labels)
@@ -110,7 +111,7 @@ def test_coefficients_of_a_boxed_classifier_add_up_to_the_score() -> None:
 
 
 def test_rows_that_were_scaled_one_by_one_have_no_units_and_the_page_says_so(tmp_path: Path) -> None:
-    rows, schema = table(), declared({"name": "rich", "classes": ["yes", "no"]})
+    rows, schema = table(), declared({"name": "rich", "classes": ["no", "yes"]})
     X, labels = schema.encode(rows), np.where(rows["pay"] > 38_000, "yes", "no")
     for model in (LogisticRegression(5.0, classes=["yes", "no"]), LinearSVC(5.0, classes=["yes", "no"])):
         (found,) = Coefficients.of(model.fit(X, labels), schema)
@@ -210,3 +211,67 @@ def test_other_does_not_decide_about_the_scale() -> None:
     assert axes.get_xlim() == pytest.approx((-1.68, 1.68))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["other", "b", "a"]
     assert [line.get_marker() for line in axes.get_lines()][-1] == ">"
+
+
+ROWS = np.linspace(-1, 1, 400)[:, None]
+COLUMN = {"columns": {"x": {"lower": -1, "upper": 1}}, "layout": "box"}
+
+
+def _of_two(classes: list[str], **settings: Any) -> tuple[Any, Schema]:
+    schema = Schema.from_dict({**COLUMN, "target": {"name": "y", "classes": classes}})
+    rare = np.where(ROWS[:, 0] > 0.6, "ja", "nein")
+    table = {"x": ROWS[:, 0]}
+    model = LogisticRegression(200.0, delta=1e-4, classes=["ja", "nein"], random_state=0, **settings)
+    return model.fit(schema.encode(table, 1.0), rare), schema
+
+
+def test_a_page_is_about_the_class_that_the_schema_lists_last() -> None:
+    model, schema = _of_two(["nein", "ja"])
+    (turned,) = Coefficients.of(model, schema)
+    assert turned.heading.endswith(" of ja")
+    assert turned.lines[0].across > 0  # the larger x, the likelier ja
+    assert "speaks for ja, a negative one for nein" in turned.start
+    chance = int(re.findall(r"a probability of (\d+)% for ja", turned.start)[0]) / 100
+    middle = model.predict_proba(schema.encode({"x": np.zeros(1)}, 1.0))[0, 0]
+    assert chance == pytest.approx(middle, abs=0.006)
+    (usual,) = Coefficients.of(*_of_two(["ja", "nein"]))
+    assert usual.heading.endswith(" of nein")
+    assert usual.lines[0].across == -turned.lines[0].across
+
+
+def test_curves_are_of_the_class_that_the_schema_lists_last() -> None:
+    rare = np.where(ROWS[:, 0] > 0.6, "ja", "nein")
+    for classes, sign in ((["nein", "ja"], 1), (["ja", "nein"], -1)):
+        schema = Schema.from_dict({**COLUMN, "layout": "rows", "target": {"name": "y", "classes": classes}})
+        model = AdditiveClassifier(50.0, delta=1e-4, schema=schema, random_state=0).fit({"x": ROWS[:, 0]}, rare)
+        (part,) = Effects.of(model)
+        term = part.effects[0].term
+        assert sign * (term.values[-1] - term.values[0]) > 0
+        assert term.lower is not None
+        assert term.upper is not None
+        assert all(low <= value <= high for low, value, high in zip(term.lower, term.values, term.upper, strict=True))
+
+
+def test_a_margin_and_weighted_classes_are_explained() -> None:
+    (plain_one,) = Coefficients.of(*_of_two(["nein", "ja"], margin=0.0))
+    assert "margin" not in plain_one.start
+    assert "class_weight" not in plain_one.start
+    (margin,) = Coefficients.of(*_of_two(["nein", "ja"], margin=1.0))
+    assert "trained with a margin: its scores are larger than log odds" in margin.start
+    (balanced,) = Coefficients.of(*_of_two(["nein", "ja"], class_weight="balanced"))
+    assert "population in which all classes are equally frequent" in balanced.start
+    (weighted,) = Coefficients.of(*_of_two(["nein", "ja"], class_weight={"ja": 4, "nein": 1}))
+    assert "as its weight is larger" in weighted.start
+
+
+def test_predicted_probabilities_say_of_which_population_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = "x\n" + "\n".join(f"{value:.3f}" for value in ROWS[:9, 0])
+    (tmp_path / "t.csv").write_text(table)
+    for settings, told in (({}, False), ({"class_weight": "balanced"}, True)):
+        model, schema = _of_two(["nein", "ja"], **settings)
+        save(model, tmp_path / "m.json", schema)
+        for proba in ([], ["--proba"]):
+            assert main(["predict", str(tmp_path / "m.json"), str(tmp_path / "t.csv"), *proba]) == 0
+            assert ("all classes are equally frequent" in capsys.readouterr().err) == (told and bool(proba))

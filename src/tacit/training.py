@@ -155,10 +155,10 @@ def _status(plan: Plan, budget: Budget, method: str) -> Status:
     status: Status = "refuted"
     if fitting and row.status == "claimed":
         status = "claimed"
-        words = f"is said to give {asked}; we can neither prove nor refute it (docs page {row.page!r})."
+        words = f"is said to give {asked}; we can neither prove nor refute it ({row.place})."
     elif fitting:
         words = (
-            f"is not known to give {asked}: audits measured more than its theorem promises (docs page {row.page!r}). "
+            f"is not known to give {asked}: audits measured more than its theorem promises ({row.place}). "
             "Use a proven method."
         )
     elif all(isinstance(event, Gaussian) for event in plan.events):

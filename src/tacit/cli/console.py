@@ -30,6 +30,7 @@ _UNREADABLE = (
 )
 _ALLOW = "To count them as missing as they are, add --allow-unreadable. Nothing was spent."
 _REVEALS = "(NOT PRIVATE: this message reveals something about the records.)"
+_GAP = 2
 _WIDE = 10_000
 """Columns of what is no terminal: tables are not wrapped there, so that every row is a line."""
 
@@ -171,9 +172,15 @@ def print_table(
     """Print rows of text in aligned columns, as wide as the terminal: long cells are folded there, and nowhere else.
 
     Numbers stand to the right: columns that hold nothing else, and with ``numbers`` all columns but the first. What is
-    in a cell stays in its line. On a terminal of fewer than ``lines_below`` columns, every cell has a line of its own.
+    in a cell stays in its line. Every cell has a line of its own on a terminal of fewer than ``lines_below`` columns,
+    or of too few for the longest words.
     """
-    if width() < lines_below:
+    cells = [[one_line(row[place]) for row in rows if place < len(row)] for place in range(len(header))]
+    right = [_are_numbers(column) or (numbers and place > 0) for place, column in enumerate(cells)]
+    whole = [fixed or not place for place, fixed in enumerate(right)]
+    columns = [[one_line(name), *column] for name, column in zip(header, cells, strict=True)]
+    widths = _widths(columns, whole, width() - _GAP * (len(header) - 1))
+    if width() < lines_below or widths is None:
         _print_lines(header, rows)
         return
     from rich.console import Console
@@ -183,17 +190,35 @@ def print_table(
     console = Console()
     if not console.is_terminal:
         console.width = _WIDE
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for place, name in enumerate(header):
-        right = _are_numbers([row[place] for row in rows if place < len(row)]) or (numbers and place > 0)
-        table.add_column(
-            Text(one_line(name)), justify="right" if right else "left", overflow="fold", no_wrap=right or not place
-        )
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for name, wide, numeric in zip(header, widths, right, strict=True):
+        table.add_column(Text(one_line(name)), width=wide, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
     with console.capture() as caught:
         console.print(table)
     print(*(line.rstrip() for line in caught.get().splitlines()), sep="\n")
+
+
+def _widths(columns: Sequence[Sequence[str]], whole: Sequence[bool], room: int) -> list[int] | None:
+    """How wide the columns are: as wide as their cells where there is room, and otherwise the widest are narrower.
+
+    ``whole``: which are never folded. None where there is no room for the longest words; those that have no room in a
+    line of their own are broken anyway.
+    """
+    from rich.cells import cell_len
+
+    most = [max(map(cell_len, column)) for column in columns]
+    words = ([cell_len(word) for cell in column for word in cell.split()] for column in columns)
+    least = [
+        wide if fixed else max((word for word in found if word <= room), default=0)
+        for wide, fixed, found in zip(most, whole, words, strict=True)
+    ]
+    for cap in range(max(most), 0, -1):
+        widths = [max(low, min(high, cap)) for low, high in zip(least, most, strict=True)]
+        if sum(widths) <= room:
+            return widths
+    return None
 
 
 def _print_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -12,7 +12,7 @@ from tacit.checks import check
 from tacit.cli.console import check_new, print_table, progress
 from tacit.cli.inputs import check_there, is_small, named, scanned, whole
 from tacit.cli.tasks import extra_columns, whose_rows
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import one_line, show
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
 from tacit.schema import Schema
@@ -69,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
             target=options.target, rows_per_person=options.rows_per_person, **given,
         )  # fmt: skip
     print_table(HEADER, found.rows(), lines_below=_WIDE)
-    print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}.\n\n{found.guarantee}")
+    words = f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}."
+    show(words, found.guarantee)
     if options.out:
         write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
         print(one_line(f"Wrote {options.out}."))

@@ -15,7 +15,7 @@ from tacit import files
 from tacit.checks import check
 from tacit.cli.console import check_new, judge_unreadable, print_table, progress
 from tacit.cli.inputs import check_there, is_small, look, named, scanned, whole
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import one_line, show
 from tacit.data.cells import key_of
 from tacit.data.tables import Table, numbers
 from tacit.estimators.tabled import ModelRows, wanted
@@ -54,7 +54,8 @@ def run(options: argparse.Namespace) -> int:
             ledger=options.ledger, label=options.label or _label(Path(options.model)), random_state=options.seed,
         )  # fmt: skip
     print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
-    print(f"\nIntervals at level {found.level:g} cover sampling and noise.\n\n{found.guarantee_}")
+    words = [f"Intervals at level {found.level:g} cover sampling and noise.", *found.remarks()]
+    show("\n" + one_line(" ".join(words)), found.guarantee_)
     if options.out:
         write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
         print(f"\nWrote {one_line(options.out)}.")

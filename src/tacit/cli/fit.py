@@ -15,7 +15,7 @@ from tacit.checks import check, counted
 from tacit.cli.console import Say, check_new, check_place, judge_unreadable, progress
 from tacit.cli.inputs import check_named, check_there, is_small, look, named, scanned, whole
 from tacit.cli.tasks import estimator, extra_columns, whose_rows
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import one_line, show
 from tacit.data import tables
 from tacit.data.spelling import meant
 from tacit.estimators.earlier import schema_guarantee
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     model = estimator(options, schema, target)
     if options.seed is not None:
         print(_SEEDED, file=sys.stderr)
-    with labelled(options.label), progress(options.progress) as say:
+    with labelled(options.label or _label(options.out, model)), progress(options.progress) as say:
         say(f"Reading {named(options)}")
         names = (_fit_whole if is_small(options) else _fit_scanned)(options, model, schema, target, say)
     if schema is None:
@@ -64,11 +64,17 @@ def run(options: argparse.Namespace) -> int:
         whole = None if isinstance(promise, Guarantee) else promise
         write_model_report(options.report, model, f"Model {Path(options.out).name}", whole, schema)
     also = f" and {options.report}" if options.report else ""
-    print(f"{promise}\n\n{one_line(f'Wrote {options.out}{also}.')}")
+    show(promise, one_line(f"Wrote {options.out}{also}."))
     notes = [] if schema is not None else [_NO_SCHEMA.format(clip=options.clip, data=shlex.quote(options.data[0]))]
     for note in (*model.guarantee_.notes, *notes):
         print(f"NOTE: {one_line(note)}", file=sys.stderr)
     return 0
+
+
+def _label(out: str, model: Any) -> str:
+    """What the ledger calls the model: the name of its file, and what kind it is."""
+    name = "".join(sign if sign.isprintable() else "?" for sign in Path(out).name)
+    return f"{name[:150]}, {type(model).__name__}"
 
 
 def _check_found(options: argparse.Namespace, schema: Schema | None) -> None:

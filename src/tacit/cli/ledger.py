@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tacit.checks import PrivacyError, at_most, check
 from tacit.cli.console import print_table, width
+from tacit.cli.terminal import show
 from tacit.ledger.book import Ledger
 from tacit.ledger.store import store_at
 
@@ -31,7 +32,7 @@ def run_create(options: argparse.Namespace) -> int:
     store = store_at(options.file)
     check(not store.exists(), f"{store.name} already exists. Choose another name.")
     ledger = Ledger(options.file, options.epsilon, options.delta, options.adjacency, options.rows_per_person)
-    print(ledger.balance())
+    show(ledger.balance())
     return 0
 
 
@@ -53,10 +54,11 @@ def run_show(options: argparse.Namespace) -> int:
         header = ["", "time (UTC)", "label", "method", "epsilon", "part", "of the budget"]
         shown = len(header) if width() >= _WIDE else len(header) - 1  # without the bar
         print_table(header[:shown], [row[:shown] for row in rows], lines_below=_NARROW)
-        print(f"\nepsilon: of each release alone, at delta = {ledger.delta:.3g}.")
-        print(f"part: of the budget, as the ledger's filter counts it ({used}).")
-        print()
-    print(ledger.balance())
+        show(
+            f"\nepsilon: of each release alone, at delta = {ledger.delta:.3g}.\n"
+            f"part: of the budget, as the ledger's filter counts it ({used}).\n"
+        )
+    show(ledger.balance())
     return 0
 
 
@@ -78,7 +80,7 @@ def verify_ledger(file: str, digest: str | None = None) -> int:
     except PrivacyError as error:
         print(f"tacit: NOT VERIFIED. {error}", file=sys.stderr)
         return 1
-    print(f"{balance}\n\nVERIFIED. {_CAUTION} {_UNNOTED if digest is None else _NOTED}")
+    show(balance, f"VERIFIED. {_CAUTION} {_UNNOTED if digest is None else _NOTED}")
     return 0
 
 

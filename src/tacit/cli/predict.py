@@ -12,6 +12,7 @@ from tacit.cli.inputs import look, named, scanned
 from tacit.cli.terminal import one_line
 from tacit.files.predicting import predict_to, predictions
 from tacit.files.sinks import CsvSink
+from tacit.report.scored import weighted
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
             sink = CsvSink(sys.stdout)
             for columns in predictions(model, found, proba=options.proba, keep=kept):
                 sink.write(columns)
+    if options.proba and weighted(model):
+        print(f"NOTE: {weighted(model)}", file=sys.stderr)
     if options.out:
         print(f"Wrote {one_line(options.out)}.", file=sys.stderr)
     return 0

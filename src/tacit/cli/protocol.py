@@ -15,7 +15,7 @@ from tacit import files
 from tacit.checks import at_most, check, counted
 from tacit.cli.console import Say, check_new, progress
 from tacit.cli.inputs import dialect
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import one_line, show
 from tacit.data import tables
 from tacit.data.cells import exact
 from tacit.data.texts import Texts
@@ -153,8 +153,8 @@ def train(options: argparse.Namespace) -> int:
     files.save(model, options.out, protocol.schema)
     record = Path(options.out).with_suffix(".record.json")
     record.write_text(model.record_guarantee_.to_json(), encoding="utf-8")
-    stated = dict.fromkeys(map(str, files.stated(options.out)))
-    print(*stated, f"Wrote {options.out} and {record} (the record's guarantee).", sep="\n\n")
+    stated = {str(one): one for one in files.stated(options.out)}
+    show(*stated.values(), f"Wrote {options.out} and {record} (the record's guarantee).")
     if count < protocol.numbers.cohort:
         print(
             f"{counted(count, 'contributor')} took part, fewer than the {protocol.numbers.cohort:,} that the protocol "

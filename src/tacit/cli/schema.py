@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.checks import at_most, check
 from tacit.cli.console import check_new, print_table, progress
 from tacit.cli.inputs import check_there, declared, is_small, named, scanned, whole
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import one_line, show
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
 from tacit.schema import Schema
@@ -148,7 +148,7 @@ def _find(options: argparse.Namespace) -> int:
         *(f"Left out, because nothing stood out from the noise: {name!a}" for name in found.left_out),
     ]
     found.save(options.out, remarks)
-    print(guarantee)
+    show(guarantee)
     print("", *remarks[1:], "", f"Wrote {one_line(options.out)}.", sep="\n")
     return 0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tacit.checks import ForeignFile, PrivacyError
 from tacit.cli.console import check_place
 from tacit.cli.ledger import is_ledger, named_files
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import columns, one_line
 from tacit.ledger import Ledger
 from tacit.privacy.desk import Statement, page
 from tacit.reading import write_whole
@@ -27,24 +27,26 @@ def run(options: argparse.Namespace) -> int:
     except PrivacyError as error:
         print(f"tacit: there is nothing to state. {error}", file=sys.stderr)
         return 1
-    statements = [one for several in stated.values() for one in several]
+    about = [(_file(path), one) for path, several in stated.items() for one in several]
+    statements = [one for _, one in about]
     if options.html:
-        write_whole(options.html, page(statements, [_file(path) for path, several in stated.items() for _ in several]))
-    if options.html and not options.json:
+        write_whole(options.html, page(statements, [file for file, _ in about]))
+    if options.json:
+        found = [{"file": file, **json.loads(one.to_json())} for file, one in about]
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    elif options.html:
         print(one_line(f"Wrote {options.html}."))
         if not all(one.holds for one in statements):
             print("tacit: something speaks against a release. The page begins with it.", file=sys.stderr)
-    elif options.json:
-        print(json.dumps([json.loads(one.to_json()) for one in statements], indent=2, ensure_ascii=False))
     else:
-        heads = {path: f"{one_line(path)}\n\n" if len(stated) > 1 else "" for path in stated}
-        print(*(f"{heads[path]}{one}" for path, several in stated.items() for one in several), sep="\n\n\n")
+        wide = columns()
+        print(*(one.text(wide, file) for file, one in about), sep="\n\n\n")
     return 0 if all(one.holds for one in statements) else 1
 
 
 def _file(path: str) -> str:
-    """Which file a signature is about. A ledger is none that stays as it is: each release changes it."""
-    if is_ledger(path):
+    """Which file a signature is about. A ledger on a server is none; its statement has the digest of its state."""
+    if "://" in path:
         return ""
     with open(path, "rb") as content:
         return f"File {one_line(Path(path).name)}, SHA-256 {hashlib.file_digest(content, 'sha256').hexdigest()}"

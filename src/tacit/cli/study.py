@@ -13,6 +13,7 @@ from tacit.checks import check, counted
 from tacit.cli.command import Command
 from tacit.cli.console import print_table
 from tacit.cli.serve import check_extra, check_there
+from tacit.cli.terminal import show
 
 if TYPE_CHECKING:
     from tacit.collector import Collector
@@ -173,8 +174,8 @@ def run_train(options: argparse.Namespace) -> int:
     """The one model, and what it guarantees."""
     with _collector(options) as collector:
         model = collector.train(options.study, accept_record_guarantee=options.accept_record_guarantee)
-    stated = dict.fromkeys(str(guarantee) for guarantee in (model.guarantee_, model.record_guarantee_))
-    print(*stated, sep="\n\n")
+    stated = {str(guarantee): guarantee for guarantee in (model.guarantee_, model.record_guarantee_)}
+    show(*stated.values())
     return 0
 
 

@@ -1,9 +1,35 @@
-"""What may reach a terminal, and streams that take any text. Loads nothing: every command begins here."""
+"""What may reach a terminal and how wide it is, and streams that take any text. Loads next to nothing: every command
+begins here."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from typing import Protocol
+
+from tacit.wrapping import WIDTH, fitted
+
+_WIDEST = 120
+"""Longer lines are hard to read, however wide a terminal is."""
+
+
+class Fitting(Protocol):
+    """What knows its own text in lines of any width: a guarantee, a statement, a balance."""
+
+    def text(self, width: int) -> str:
+        """In lines of at most so many columns."""
+
+
+def columns() -> int:
+    """Columns of a line of words on standard output."""
+    return min(shutil.get_terminal_size().columns, _WIDEST) if sys.stdout.isatty() else WIDTH
+
+
+def show(*parts: str | Fitting, sep: str = "\n\n") -> None:
+    """Print words in lines that fit into the terminal."""
+    wide = columns()
+    print(*(fitted(part, wide) if isinstance(part, str) else part.text(wide) for part in parts), sep=sep)
 
 
 def one_line(text: str) -> str:

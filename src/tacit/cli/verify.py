@@ -9,7 +9,7 @@ import sys
 from tacit.checks import ForeignFile, PrivacyError, at_most
 from tacit.cli.ledger import is_ledger, named_files, verify_ledger
 from tacit.cli.options.promises import CAUTION
-from tacit.cli.terminal import one_line
+from tacit.cli.terminal import one_line, show
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.statements import SCORES, TABLE
 from tacit.privacy.together import Together
@@ -47,22 +47,22 @@ def _verify(path: str) -> int:
         raise
     except PrivacyError as error:
         if stated:
-            print("NOT VERIFIED. What the file says:\n", *stated, sep="\n")
+            show("NOT VERIFIED. What the file says:\n", *stated, sep="\n")
         print(f"tacit: NOT VERIFIED. {error}", file=sys.stderr)
         return 1
-    print(*stated, sep="\n\n")
-    print("\nRecomputed from the recorded events alone:")
+    show(*stated)
+    show("\nRecomputed from the recorded events alone:")
     for guarantee, adjacency in itertools.product(stated, ADJACENCIES):
         lead = f"  {guarantee.protects}: " if len(stated) > 1 else "  "
         try:
             epsilon = guarantee.epsilon_at(adjacency=adjacency)
             less = adjacency == guarantee.adjacency and f"{epsilon:.6g}" != f"{guarantee.epsilon:.6g}"
             most = f" (at most the promised {guarantee.epsilon:.6g})" if less else ""
-            print(
+            show(
                 f"{lead}epsilon = {at_most(epsilon, 6)} at delta = {guarantee.delta:.6g}, {adjacency} neighbours{most}"
             )
         except PrivacyError:
-            print(f"{lead}{adjacency} neighbours are not covered by this method's analysis")
+            show(f"{lead}{adjacency} neighbours are not covered by this method's analysis")
     numbers = any(guarantee.protects in (SCORES, TABLE) for guarantee in stated)
-    print(f"\nVERIFIED. {CAUTION}{f' {_NUMBERS}' if numbers else ''}")
+    show(f"\nVERIFIED. {CAUTION}{f' {_NUMBERS}' if numbers else ''}")
     return 0

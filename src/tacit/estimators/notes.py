@@ -20,7 +20,7 @@ _HANDFUL = (
 _ONE_CLASS = (
     "the model predicts the same class for all rows that it was trained on. The noise may have outweighed the signal, "
     "one class the others, or a column of large numbers all other columns: try a larger epsilon, fewer columns, "
-    "class_weight, or a schema, which scales columns by their bounds."
+    "class_weight, or, if there is none, a schema, which scales columns by their bounds."
 )
 
 

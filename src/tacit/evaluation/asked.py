@@ -27,6 +27,8 @@ METRICS = {
 """Every score, and what a model must give for it to have a meaning."""
 ONE_SIDED = ("recall", "precision", "calibration")
 """Scores of one of two classes, the positive one. An area under the curve is the same for both."""
+SHARES = ("accuracy", "balanced_accuracy", "recall", "precision", "auc")
+"""Scores between 0 and 1, one number each."""
 IN_UNITS = ("rmse", "mae", "bias")
 """Scores in the units of the target."""
 _OF_TABLE = {"recall", "precision", "balanced_accuracy", "confusion"}

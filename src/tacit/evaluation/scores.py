@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.checks import shown
-from tacit.evaluation.asked import ONE_SIDED
+from tacit.evaluation.asked import ONE_SIDED, SHARES
 from tacit.privacy.guarantee import Guarantee
 from tacit.types import Array
 
@@ -74,6 +74,20 @@ class Evaluation:
             for name, value, low, high in self._lines()
         ]
 
+    def remarks(self) -> list[str]:
+        """What to know of scores that look like facts and are none: a sentence for each kind."""
+        found = [(self._named(name), self.scores[name]) for name in self.scores if name in SHARES]
+        cut = [name for name, score in found if self.guarantee_.events and score.value in (0.0, 1.0)]
+        wide = [name for name, score in found if np.max(score.high - score.low) > 0.5]
+        sentences = (
+            (
+                cut,
+                "The noise put these beyond the end of their range, where they are shown: {names}. Read the interval.",
+            ),
+            (wide, "These intervals are too wide to tell much: {names}. More records or a larger epsilon narrow them."),
+        )
+        return [words.format(names=", ".join(names)) for names, words in sentences if names]
+
     def _lines(self) -> Iterator[tuple[str, float, float, float]]:
         for name, score in self.scores.items():
             columns = (np.ravel(part).tolist() for part in (score.value, score.low, score.high))
@@ -100,7 +114,7 @@ class Evaluation:
         price = f"epsilon={made.epsilon:g}, delta={made.delta:.3g}, {made.adjacency}"
         if made.records:
             price += f", {made.records:,} {'people' if made.unit == 'person' else 'records'}"
-        return "\n".join([*lines, f"intervals at level {self.level:g}: sampling and noise; {price}"])
+        return "\n".join([*lines, *self.remarks(), f"intervals at level {self.level:g}: sampling and noise; {price}"])
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Never, Self
 
 from tacit.arguments import checked
-from tacit.checks import at_least, at_most, check, check_count, check_real, counted, refuse
+from tacit.checks import at_least, at_most, check, check_count, check_real, refuse
 from tacit.ledger.admission import object_to, object_to_collection
 from tacit.ledger.entries import LABEL, Entry, Settings
 from tacit.ledger.opening import VARIABLE, enter, is_suspended, leave, opened
@@ -22,6 +22,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.privacy_filters import Filters, Price, block
 from tacit.settings import described
 from tacit.types import Adjacency
+from tacit.wrapping import WIDTH, fitted
 
 COMPOSITION = (
     "A filter for releases that were chosen depending on earlier ones: Gaussian differential privacy, Renyi "
@@ -50,20 +51,25 @@ class Balance:
     digest: str
     composition: str = COMPOSITION
 
-    def __str__(self) -> str:
-        people = (
-            "one row" if self.rows_per_person is None else f"a person with up to {counted(self.rows_per_person, 'row')}"
-        )
+    def text(self, width: int = WIDTH) -> str:
+        """What ``print`` shows, in lines of at most so many columns."""
+        rows = self.rows_per_person
+        people = "one row" if rows is None else f"all rows of one person (rows_per_person = {rows})"
+        none, one = "all releases together, of which there are none yet", "all releases together, so far one"
+        which = {0: none, 1: one}.get(self.entries, f"all {self.entries:,} releases together")
         lines = [
-            f"({at_most(self.epsilon, 6)}, {at_most(self.delta, 3)})-differential privacy for all "
-            f"{counted(self.entries, 'release')} together; {self.adjacency} neighbours, which differ in {people}",
+            f"({at_most(self.epsilon, 6)}, {at_most(self.delta, 3)})-differential privacy for {which}; "
+            f"{self.adjacency} neighbours, which differ in {people}",
             f"spent       epsilon = {at_most(self.spent)}",
             f"left        epsilon = {at_least(self.left)} for one more Gaussian release at delta = {self.delta:.3g}",
             f"digest      {self.digest}",
         ]
         if self.seeded:
             lines.append(f"NOT FOR RELEASE: the noise of {self.seeded:,} of them came from a seed")
-        return "\n".join(lines)
+        return fitted("\n".join(lines), width)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 @described
@@ -180,6 +186,7 @@ class Ledger:
         return Statement.of_ledger(
             epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, rows_per_person=self.rows_per_person,
             entries=entries, spent=self.spent(), composition=COMPOSITION, title=title,
+            digest=self._store.last().digest,
         )  # fmt: skip
 
     def charge(self, guarantee: Guarantee, label: str = "") -> Entry:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import NamedTuple
 
 from tacit.checks import PrivacyError, at_most, counted
@@ -64,8 +65,8 @@ SEVERAL = (
 )
 SIDE = "The time, memory and power that a run takes may depend on the records, and are not covered."
 _GRID = (
-    "Noise is released on a grid, and the rounding of sums is counted in the sensitivities; the limits of this are on "
-    "the page 'noise' of Tacit's documentation."
+    "Noise is released on a grid, and the rounding of sums is counted in the sensitivities; the limits of this are in "
+    "docs/theorems/noise.md of Tacit's documentation."
 )
 ACCESS = (
     f"{NOT_STATED} It bounds what the release reveals; it does not restrict anyone who can read the records themselves."
@@ -125,10 +126,10 @@ def answers(promise: Promise, sound: bool) -> tuple[Answer, ...]:
             f"Method {promise.method!r}, with {promise.calibration} calibration of its noise.",
             *(f"Recorded: {released(event)}." for event in promise.events),
             f"The theorem that it cites ({row.status}): {row.statement}",
-            f"Reference: {row.reference or 'none'}; page {row.page!r} of Tacit's documentation.",
+            f"Reference: {row.reference or 'none'}; {row.place} in Tacit's documentation.",
         ),
         "composition": _composition(promise),
-        "preparation": (BEFORE, "The guarantee assumes:", *(f"- {assumption}" for assumption in promise.assumptions)),
+        "preparation": (BEFORE, "The guarantee assumes:", *(f"- {words}" for words in assumed(promise))),
         "utility": (UTILITY,),
         "trust": trust(promise),
         "implementation": (
@@ -156,6 +157,11 @@ def unit(records: int, rows_per_person: int | None, protects: str) -> str:
     if rows_per_person is None:
         return f"One row of a table{many}. {SEVERAL}"
     return f"One person{many}, with all of their rows at once: at most {rows_per_person:,} of each person were used."
+
+
+def assumed(promise: Promise) -> tuple[str, ...]:
+    """The assumptions as they are shown; files keep them as they were written."""
+    return tuple(words.replace("counts of 1 tables", "counts of 1 table") for words in promise.assumptions)
 
 
 def neighbours(adjacency: Adjacency, rows_per_person: int | None) -> str:
@@ -187,23 +193,29 @@ def pair(epsilon: float, delta: float) -> str:
 
 
 def meaning(epsilon: float, delta: float) -> str:
-    """What a pair bounds: the advantage of the best test between two neighbours (Kairouz, Oh and Viswanath 2015)."""
-    grown = math.exp(min(epsilon, 700.0))
-    best = min(1.0, (grown + delta) / (grown + 1.0))
+    """What a pair bounds, in words."""
     number = list(QUESTIONS).index("neighbours") + 1
     rare = one_in(delta)
     exception = f", except with probability {at_most(delta, 3)}{rare and f' ({rare})'}" if delta else ""
     return (
         f"From a table to its neighbour (question {number}) the probability of any result changes by a factor of at "
         f"most {factor(epsilon)}{exception}. Suppose that somebody knows everything except which of two neighbours was "
-        "used, and considers both equally likely. Tossing a coin, they guess right with probability 0.5; knowing what "
-        f"was released, they guess right with probability at most {at_most(best, 4)}."
+        "used, and considers both equally likely. Tossing a coin, they are right 50 times out of 100; knowing what was "
+        f"released, they are right at most {best_guess(epsilon, delta)} times out of 100."
     )
+
+
+def best_guess(epsilon: float, delta: float) -> str:
+    """How many times out of 100 the best guess between two neighbours is right, where both are equally likely (Kairouz,
+    Oh and Viswanath 2015), rounded up."""
+    grown = math.exp(min(epsilon, 700.0))
+    best = min(1.0, (grown + delta) / (grown + 1.0))
+    return at_most(100 * best, 3 if best < 0.999 else 5)
 
 
 def one_in(delta: float) -> str:
     """In words that need no powers of ten, where there are such."""
-    return f"at most one in {math.floor(1 / delta):,}" if delta >= 1e-15 else ""
+    return f"at most one in {math.floor(1 / Decimal(repr(delta))):,}" if delta >= 1e-15 else ""
 
 
 def _strength(promise: Promise, sound: bool) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +23,9 @@ from tacit.privacy.events import InputMinimum, Shuffled
 from tacit.privacy.promise import Promise
 from tacit.privacy.theorems import RECORD, THEOREMS
 from tacit.types import Adjacency
+from tacit.wrapping import WIDTH, fitted
 
 FORMAT = "tacit-statement"
-_WIDTH = 110
 _ONE, _EACH = "This was", "The total is the ledger's; every single release was"
 
 
@@ -96,19 +95,21 @@ class Statement:
         spent: float,
         composition: str,
         title: str = "Statement for the release desk: a whole ledger",
+        digest: str = "",
     ) -> Statement:
         """The statement of all that a ledger holds: its budget, what is spent of it, and a sentence on how it adds up.
 
-        ``entries`` are labels and guarantees. Nothing is priced here: ``spent`` is what the ledger says.
+        ``entries`` are labels and guarantees. Nothing is priced here: ``spent`` is what the ledger says. ``digest``:
+        that of the ledger's last entry, where it has one.
         """
         check(isinstance(composition, str) and composition, "Expected a sentence that says how the total is composed.")
         first = totals.first_of(epsilon, spent, adjacency, rows_per_person, entries)
         said = totals.answers_of(
-            epsilon, delta, spent, adjacency, rows_per_person, entries, composition, sound=not first
+            epsilon, delta, spent, adjacency, rows_per_person, entries, composition, digest, sound=not first
         )
         numbers = {
             "epsilon": epsilon, "delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person,
-            "spent": _finite(spent), "releases": len(entries),
+            "spent": _finite(spent), "releases": len(entries), **({"digest": digest} if digest else {}),
         }  # fmt: skip
         models = {_model(one) for _, one in entries}
         registry = deployment(
@@ -185,13 +186,15 @@ class Statement:
         """The statement as one page that needs nothing else."""
         return page((self,))
 
-    def __str__(self) -> str:
-        lines = [*self.first, self.title, self.summary, *([self.verdict] if self.holds else [])]
+    def text(self, width: int = WIDTH, file: str = "") -> str:
+        """What ``print`` shows, in lines of at most so many columns; ``file``: which file it is about."""
+        lines = [*self.first, *filter(None, (self.title, file, self.summary, self.verdict))]
         for number, answer in enumerate(self.answers, 1):
-            lines += ["", f"{number}. {answer.question}"]
-            for sentence in answer.sentences:
-                lines += textwrap.wrap(sentence, _WIDTH, initial_indent="   ", subsequent_indent="   ")
-        return "\n".join(lines)
+            lines += ["", f"{number}. {answer.question}", *(f"   {sentence}" for sentence in answer.sentences)]
+        return fitted("\n".join(lines), width)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def page(statements: Sequence[Statement], files: Sequence[str] = ()) -> str:
@@ -205,6 +208,7 @@ def page(statements: Sequence[Statement], files: Sequence[str] = ()) -> str:
     return environment.get_template("statement.html").render(
         statements=statements,
         files=files,
+        several=sum(len(one.guarantees) for one in statements) > 1,
         version=__version__,
         encoded=_encoded,
         open_questions=answering.open_questions(),

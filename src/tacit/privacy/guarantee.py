@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import textwrap
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +14,13 @@ from typing import Any
 from tacit.arguments import checked
 from tacit.checks import PrivacyError, at_most, check, refuse, shown
 from tacit.privacy import accounting, events
+from tacit.privacy.answers import assumed
 from tacit.privacy.desk import Statement
 from tacit.privacy.events import Event, is_amount, is_count, is_probability
 from tacit.privacy.theorems import MODEL, PEOPLE, THEOREMS
 from tacit.reading import parse, plain
 from tacit.types import ADJACENCIES, Adjacency, Status
+from tacit.wrapping import WIDTH, fitted
 
 FORMAT = "tacit-guarantee"
 EVENTS = 64
@@ -202,15 +203,23 @@ class Guarantee:
         each = f"{self.records:,} people with up to {rows} each, all rows of a person together"
         return f"{each}; the number of people is public"
 
+    def text(self, width: int = WIDTH) -> str:
+        """What ``print`` shows, in lines of at most so many columns."""
+        return fitted(self._words(), width)
+
     def __str__(self) -> str:
+        return self.text()
+
+    def _words(self) -> str:
         if not self.events:
             return f"NOT PRIVATE: {self.method} was run without noise (epsilon = infinity)."
         row = THEOREMS[self.theorem]  # Tacit states no other, and reads no other
         other: Adjacency = "add-remove" if self.adjacency == "replace-one" else "replace-one"
         try:
-            also = f"epsilon = {at_most(self.epsilon_at(adjacency=other))} under {other}"
+            also = f"epsilon = {at_most(self.epsilon_at(adjacency=other), 6)} under {other}"
         except PrivacyError:
             also = f"{other} is not covered"
+        noise = ", ".join(f"{name.split(':')[1]} scale {s:.6g}" for name, s in self.noise.items())
         source = "a seeded generator (NOT for release: anyone who knows the seed can remove the noise)"
         lines = [
             f"{'REFUTED, the claim was ' if self.status == 'refuted' else ''}({at_most(self.epsilon, 6)}, "
@@ -218,11 +227,11 @@ class Guarantee:
             f"status      {self.status.upper()} ({self.calibration} calibration)",
             f"protects    {self.protects}, for {self._protected}",
             f"method      {self.method}",
-            *(_wrapped("collection", f"{self.collection}: {_SHARED}") if self.collection else ()),
-            *_wrapped("theorem", f"{row.statement} [{row.reference}; docs page '{row.page}']"),
-            *_wrapped("assumes", "; ".join(self.assumptions)),
-            *_wrapped("noise", ", ".join(f"{name.split(':')[1]} scale {s:.6g}" for name, s in self.noise.items())),
-            *(line for note in self.notes for line in _wrapped("NOTE", note)),
+            *([f"collection  {self.collection}: {_SHARED}"] if self.collection else ()),
+            f"theorem     {row.statement} [{row.reference}; {row.place}]",
+            f"assumes     {'; '.join(assumed(self))}",
+            f"noise       {noise}",
+            *(f"NOTE        {note}" for note in self.notes),
             f"randomness  {source if self.seeded else 'operating system entropy'}",
         ]
         return "\n".join(lines)
@@ -259,10 +268,6 @@ def _check_fields(guarantee: Guarantee) -> None:
     for name, (holds, wanted) in _FIELDS.items():
         if not holds(getattr(guarantee, name)):
             refuse(f"This guarantee is malformed: its {name} is not {wanted}.")
-
-
-def _wrapped(label: str, text: str) -> list[str]:
-    return textwrap.wrap(text, 110, initial_indent=f"{label:<12}", subsequent_indent=" " * 12)
 
 
 def checksum(content: object) -> str:

@@ -62,6 +62,11 @@ class Theorem:
     adjacencies: tuple[Adjacency, ...] = ADJACENCIES
     protects: tuple[str, ...] = (MODEL,)
 
+    @property
+    def place(self) -> str:
+        """The page with the proof, as a path in Tacit's source."""
+        return "docs/guarantee.md" if self.page == "guarantee" else f"docs/theorems/{self.page}.md"
+
     def objection(
         self, events: tuple[Event, ...], *, method: str, calibration: str, adjacency: str, protects: str, records: int
     ) -> str:

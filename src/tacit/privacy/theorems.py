@@ -379,13 +379,13 @@ def after_counts(theorem: str) -> str:
 
 PEOPLE = (*PEOPLE, *map(after_counts, COUNTED))
 
+_OURS = "our proof on the page"
 THEOREMS |= {
     after_counts(name): replace(
         THEOREMS[name],
-        statement="Counts of cells were released once by a Gaussian mechanism, and columns cut and paired, or classes "
-        "weighted, by them; "
-        f"then the method trained, as theorem {name!r} has it; all of it is priced together.",
-        reference=f"Dong, Roth & Su 2022; {THEOREMS[name].reference}; our proof on the page",
+        statement="Counts were released first by a Gaussian mechanism: of classes, to weight them, or of cells, to cut "
+        f"and pair columns. Then the method trained, as theorem {name!r} has it. All of it is priced together.",
+        reference="; ".join(dict.fromkeys(["Dong, Roth & Su 2022", *THEOREMS[name].reference.split("; "), _OURS])),
         page="additive",
         releases=tuple(
             (*counts, *releases) for releases in THEOREMS[name].releases for counts in ((ONCE,), (ONCE, ONCE))

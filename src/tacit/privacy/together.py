@@ -15,6 +15,7 @@ from tacit.privacy import accounting
 from tacit.privacy.desk import Statement
 from tacit.privacy.guarantee import Guarantee, spent
 from tacit.types import ADJACENCIES, Adjacency
+from tacit.wrapping import WIDTH, fitted
 
 ADDED = (
     "The deltas are added. The later releases may depend on what the earlier ones gave (adaptive composition): all "
@@ -128,7 +129,8 @@ class Together:
             title=f"Statement for the release desk: {self.protects}",
         )  # fmt: skip
 
-    def __str__(self) -> str:
+    def text(self, width: int = WIDTH) -> str:
+        """What ``print`` shows, in lines of at most so many columns."""
         other: Adjacency = "add-remove" if self.adjacency == "replace-one" else "replace-one"
         total, also = self._shown(self.adjacency), self._shown(other)
         lines = [
@@ -138,8 +140,11 @@ class Together:
             f"The file depends on {len(self.parts)} releases about the same people, and their prices add up:",
         ]
         for number, (label, guarantee) in enumerate(self.parts, 1):
-            lines += ["", f"{number}. {label}", str(guarantee)]
-        return "\n".join(lines)
+            lines += ["", f"{number}. {label}", guarantee.text(width)]
+        return fitted("\n".join(lines), width)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def _shown(self, adjacency: Adjacency) -> str:
         try:

@@ -12,11 +12,13 @@ from tacit.privacy.answers import (
     BEFORE,
     COLLECTED,
     QUESTIONS,
+    SEVERAL,
     SHOWS,
     SIDE,
     UNRELIABLE,
     UTILITY,
     Answer,
+    assumed,
     first,
     meaning,
     neighbours,
@@ -32,6 +34,12 @@ Entries = Sequence[tuple[str, Promise]]
 TOLERANCE = 1e-6
 """Totals this fraction above a budget are within it: prices are computed to that, not to the last bit."""
 _NOTHING = ("Nothing was released.",)
+_ALONE = "this is one release:"
+"""How the assumption begins that question "composition" answers for several releases."""
+_PERSON = (
+    "One person, with all of their rows at once, in every release. People may have more than {rows:,} rows: each "
+    "release used no more rows of a person than it states."
+)
 
 
 def first_of(
@@ -56,6 +64,7 @@ def answers_of(
     rows_per_person: int | None,
     entries: Entries,
     composition: str,
+    digest: str,
     sound: bool,
 ) -> tuple[Answer, ...]:
     """Every question, answered for all releases of a ledger together, from its numbers and their guarantees."""
@@ -66,7 +75,8 @@ def answers_of(
         "composition": (composition, "Anything released without the ledger adds to this and is not counted here."),
         "verification": (
             "Each release: save its certificate and run: tacit verify FILE",
-            "The total: anyone who has the ledger's file can recompute it from the recorded events.",
+            "The total, recomputed from the recorded events: take the ledger's file and run: tacit ledger verify FILE",
+            *([f"The ledger as it is stated here has the digest {digest} (--digest checks it)."] if digest else ()),
             SHOWS,
         ),
     }
@@ -101,17 +111,21 @@ def _answered(
     """The questions that ledgers and files answer alike, from the guarantees; ``own``: the others, by topic."""
     each = [f"{label}: {pair(one.epsilon, one.delta)}, method {one.method!r}, {one.status}." for label, one in entries]
     seeded = [label for label, one in entries if one.seeded]
-    whom = "One row" if rows_per_person is None else f"One person, with up to {rows_per_person:,} rows, all at once"
+    whom = f"One row, in every release. {SEVERAL}" if rows_per_person is None else _PERSON.format(rows=rows_per_person)
     said: Mapping[str, tuple[str, ...]] = {
         **own,
-        "unit": (f"{whom}, in every release.",),
+        "unit": (whom,),
         "neighbours": (neighbours(adjacency, rows_per_person),),
-        "public": tuple(dict.fromkeys(words for _, one in entries for words in unprotected(one))) or _NOTHING,
+        "public": _public(entries) or _NOTHING,
         "mechanism": (*each,) or _NOTHING,
         "preparation": (
             BEFORE,
             "One release or another assumes:",
-            *(f"- {words}" for words in dict.fromkeys(words for _, one in entries for words in one.assumptions)),
+            *(
+                f"- {words}"
+                for words in dict.fromkeys(words for _, one in entries for words in assumed(one))
+                if not words.startswith(_ALONE)
+            ),
         )
         if entries
         else _NOTHING,
@@ -129,3 +143,14 @@ def _answered(
         "collection": (COLLECTED,),
     }
     return tuple(Answer(topic, question, said[topic]) for topic, question in QUESTIONS.items())
+
+
+def _public(entries: Entries) -> tuple[str, ...]:
+    """What the releases take for public; of which of them a sentence is, where it is not of all."""
+    whose: dict[str, list[str]] = {}
+    for label, one in entries:
+        for words in unprotected(one):
+            whose.setdefault(words, []).append(label)
+    return tuple(
+        words if len(labels) == len(entries) else f"{'; '.join(labels)}: {words}" for words, labels in whose.items()
+    )

@@ -126,6 +126,7 @@ def _seen(columns: dict[str, Any]) -> str:
 
 def _scored(found: Evaluation) -> str:
     """The released scores, with their intervals."""
-    return ", ".join(
+    scores = ", ".join(
         f"{name.replace('auc', 'AUC')} {value} ({low} to {high})" for name, value, low, high in found.rows()
     )
+    return " ".join([scores, *found.remarks()])

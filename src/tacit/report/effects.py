@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -76,8 +76,8 @@ class Effects:
         offsets = np.atleast_1d(model.offset_)
         parts = [_weights(listed_slots(part), model.slot_weights_[slots]) for part, slots in parts_of(model.schema_)]
         found = []
-        for output, title, unit, start, _ in outputs(model, model.schema_.target, offsets.tolist()):
-            terms = model.terms_[output :: len(offsets)]
+        for output, title, unit, start, _, sign in outputs(model, model.schema_.target, offsets.tolist()):
+            terms = [_turned(term) if sign < 0 else term for term in model.terms_[output :: len(offsets)]]
             effects = [_effect(term, weights) for term, weights in zip(terms, parts, strict=True)]
             ranked = tuple(sorted(effects, key=lambda effect: -effect.spread))
             found.append(cls(title, unit, start, ranked))
@@ -92,6 +92,12 @@ class Effects:
     def largest(self) -> float:
         """The largest spread that is a number, or 1."""
         return max((effect.spread for effect in self.effects if 0 < effect.spread < math.inf), default=1.0)
+
+
+def _turned(term: Term) -> Term:
+    """The term of the other one of two classes."""
+    lower, upper = (None if row is None else tuple(-value for value in row) for row in (term.upper, term.lower))
+    return replace(term, values=tuple(-value for value in term.values), lower=lower, upper=upper)
 
 
 def _weights(listed: NDArray[np.bool_], weights: Array) -> Array:

@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from tacit.estimators.terms import parts_of
-from tacit.report.readable import plain
+from tacit.readable import plain
 from tacit.report.scored import outputs
 from tacit.schema import Category, Number, Schema
 
@@ -86,8 +86,8 @@ class Coefficients:
                     weights[:, slots] -= means[:, None]
                     offsets += means
         found = []
-        for output, title, unit, start, sides in outputs(model, target, offsets.tolist()):
-            lines = _lines(model, schema, weights[output])
+        for output, title, unit, start, sides, sign in outputs(model, target, offsets.tolist()):
+            lines = _lines(model, schema, sign * weights[output])
             sizes = np.array([abs(line.across) for line in lines])
             kept = np.sort(np.argsort(-sizes, kind="stable")[:MOST_ROWS])
             shown = tuple(lines[place] for place in kept.tolist())

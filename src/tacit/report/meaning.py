@@ -6,7 +6,6 @@ there are no reassuring words.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -54,17 +53,15 @@ class Meaning:
 
 
 def _attack(guarantee: Guarantee, example: str) -> str:
-    """The best guess between two neighbours that are equally likely (Kairouz, Oh and Viswanath 2015), rounded up."""
-    grown = math.exp(min(guarantee.epsilon, 700.0))
-    best = min(1.0, (grown + guarantee.delta) / (grown + 1.0))
+    """The best guess between two neighbours that are equally likely."""
     coin = "Tossing a coin, they would be right 50 times out of 100."
-    odds = f"they are right at most {math.ceil(1000 * best) / 10:g} times out of 100."
+    odds = f"they are right at most {answers.best_guess(guarantee.epsilon, guarantee.delta)} times out of 100."
     if guarantee.protects == RECORD:
         return (
             f"Suppose somebody sees what you sent, and has to choose between two versions of your record{example}. "
             f"{coin} With what you sent, {odds}"
         )
-    whose, it = ("all your rows", "them") if guarantee.rows_per_person else ("your row", "it")
+    whose, it = ("your rows", "them") if guarantee.rows_per_person else ("your row", "it")
     doubt = f"has to choose between two versions of {it}{example}"
     if guarantee.adjacency == "add-remove":
         doubt = f"has to say whether the table contains {it}"
@@ -86,7 +83,7 @@ def _facts(guarantee: Guarantee, first: tuple[str, ...]) -> tuple[tuple[str, str
         f"({answers.factor(guarantee.epsilon)}). Smaller is more private."
     )
     unit = answers.unit(guarantee.records, guarantee.rows_per_person, guarantee.protects)
-    proof = f"Page {row.page!r} of Tacit's documentation. Reference: {row.reference or 'none'}."
+    proof = f"{row.place} in Tacit's documentation. Reference: {row.reference or 'none'}."
     return (
         ("epsilon", at_most(guarantee.epsilon, 6), _STATED if first else change),
         ("delta", at_most(guarantee.delta, 3), _STATED if first else _left_out(guarantee.delta)),

@@ -17,12 +17,12 @@ from tacit._version import __version__
 from tacit.checks import at_most
 from tacit.estimators.additive import Additive
 from tacit.privacy.together import Together
+from tacit.readable import plain
 from tacit.reading import write_whole
 from tacit.report import pictures
 from tacit.report.effects import BAND, CARE, FROM_TO, MOST_PICTURES, NO_BAND, NOISE, SPREAD, Effects
 from tacit.report.linear_effects import NOISY, Coefficients
 from tacit.report.meaning import Meaning
-from tacit.report.readable import plain
 from tacit.report.results import Accounts, Shape
 from tacit.schema import Schema
 

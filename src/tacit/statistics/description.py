@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.checks import at_most
 from tacit.privacy.guarantee import Guarantee
+from tacit.readable import plain
 from tacit.schema import Schema
 from tacit.schema.columns import Column
 from tacit.statistics.aggregates import positive, quotient
@@ -89,12 +90,12 @@ def _percent(entry: Entry, name: str) -> str:
 
 def _words(entry: Entry) -> list[str]:
     def with_ends(value: float, ends: Sequence[float]) -> str:
-        return f"{value:.4g} ({ends[0]:.4g} to {ends[1]:.4g})"
+        return f"{plain(value, 4)} ({plain(ends[0], 4)} to {plain(ends[1], 4)})"
 
     if "mean" in entry:
         quartiles = zip(entry["quartiles"], entry["quartile_intervals"], strict=True)
         return [
-            "{:.4g} to {:.4g}".format(*entry["bounds"]),
+            " to ".join(plain(end, 9) for end in entry["bounds"]),
             _percent(entry, "clipped"),
             with_ends(entry["mean"], entry["mean_interval"]),
             with_ends(entry["deviation"], entry["deviation_interval"]),
