@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.checks import check
 from tacit.data.texts import Texts
-from tacit.reading import opened_whole
+from tacit.reading import Opened, opened_whole
 from tacit.streams.opened import PARQUET
 
 Columns = Mapping[str, Any]
@@ -77,11 +77,14 @@ class ParquetSink:
 
 
 @contextmanager
-def table_sink(path: str | Path) -> Iterator[Sink]:
-    """A sink into a file: Parquet where its name says so, else CSV. It appears once the block has ended well."""
+def table_sink(path: str | Path, opened: Opened = opened_whole) -> Iterator[Sink]:
+    """A sink into a file: Parquet where its name says so, else CSV. It appears once the block has ended well.
+
+    ``opened``: what opens the file, where several are to appear together.
+    """
     name = str(path).lower()
     check(not name.endswith(".gz"), "Tables are written as .csv or .parquet, not compressed as a whole.")
-    with opened_whole(path) as file:
+    with opened(path) as file:
         if not name.endswith(PARQUET):
             with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
                 yield CsvSink(text)
