@@ -172,7 +172,7 @@ def opened_together() -> Iterator[Opened]:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
         if target.exists() and not target.is_file() and not target.is_dir():
             refuse(f"{path} is a pipe or a device. Name a file.")
-        partial = _hidden(target)
+        partial = hidden(target)
         try:
             with io.BufferedWriter(_Output(partial, Path(path)), _BUFFER) as file:
                 yield file
@@ -189,9 +189,9 @@ def opened_together() -> Iterator[Opened]:
             partial.unlink(missing_ok=True)
 
 
-def _hidden(target: Path) -> Path:
-    """A name beside this one that is short whatever its length, and that nothing takes for a table."""
-    return target.with_name(f".{secrets.token_hex(8)}.part")
+def hidden(target: Path, end: str = ".part") -> Path:
+    """A new name beside this one that is short whatever its length, and that nothing takes for a table."""
+    return target.with_name(f".{secrets.token_hex(8)}{end}")
 
 
 def _put_in_place(ended: Sequence[tuple[Path, Path]]) -> None:
@@ -199,7 +199,7 @@ def _put_in_place(ended: Sequence[tuple[Path, Path]]) -> None:
     if len(ended) == 1:
         _rename(*ended[0])
         return
-    before = [(target, _hidden(target)) for _, target in ended if target.is_file()]
+    before = [(target, hidden(target)) for _, target in ended if target.is_file()]
     try:
         for target, aside in before:
             target.rename(aside)

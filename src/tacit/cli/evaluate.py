@@ -15,7 +15,7 @@ from tacit import files
 from tacit.checks import check
 from tacit.cli.console import check_new, print_table, progress, warn_unreadable
 from tacit.cli.inputs import check_there, is_small, look, named, scanned, whole
-from tacit.cli.terminal import one_line
+from tacit.cli.results import results
 from tacit.data.cells import key_of
 from tacit.data.tables import Table, numbers
 from tacit.estimators.tabled import ModelRows, wanted
@@ -50,9 +50,10 @@ def run(options: argparse.Namespace) -> int:
         )  # fmt: skip
     print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
     print(f"\nIntervals at level {found.level:g} cover sampling and noise.\n\n{found.guarantee_}")
-    if options.out:
-        write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
-        print(f"\nWrote {one_line(options.out)}.")
+    with results(options) as keep:
+        if options.out:
+            text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
+            keep("The table of scores", options.out, lambda path: write_whole(path, text))
     for note in found.guarantee_.notes:
         print(f"NOTE: {note}", file=sys.stderr)
     return 0

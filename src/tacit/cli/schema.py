@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.checks import at_most, check
 from tacit.cli.console import check_new, print_table, progress
 from tacit.cli.inputs import check_there, declared, is_small, named, scanned, whole
+from tacit.cli.results import results
 from tacit.cli.terminal import one_line
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
@@ -144,9 +145,10 @@ def _find(options: argparse.Namespace) -> int:
         "the price: a model that is fitted with this file states the price of both together.",
         *(f"Left out, because nothing stood out from the noise: {name!a}" for name in found.left_out),
     ]
-    found.save(options.out, remarks)
     print(guarantee)
-    print("", *remarks[1:], "", f"Wrote {one_line(options.out)}.", sep="\n")
+    print("", *remarks[1:], sep="\n")
+    with results(options) as keep:
+        keep("The schema", options.out, lambda path: found.save(path, remarks))
     return 0
 
 
