@@ -124,6 +124,18 @@ def test_a_place_that_is_taken_meanwhile_keeps_what_it_has(name, thing, folder, 
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.parametrize("name", PAID)
+def test_results_are_written_before_anything_is_printed(name, folder, monkeypatch):
+    module, line, place = PAID[name]
+
+    def gone(*words, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module(f"tacit.cli.{module}"), "print", gone, raising=False)
+    assert main([*line.split(), place]) == 130
+    assert Path(place).stat().st_size > 100
+
+
 def test_a_long_name_is_as_good_as_any(folder):
     place = "m" * 245 + ".json"
     assert main([*PAID["fit"][1].split(), place]) == 0

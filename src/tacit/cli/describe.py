@@ -66,14 +66,16 @@ def run(options: argparse.Namespace) -> int:
             adjacency=options.adjacency, ledger=options.ledger, random_state=options.seed, level=options.level,
             target=options.target, rows_per_person=options.rows_per_person, **given,
         )  # fmt: skip
-    print_table(HEADER, found.rows(), lines_below=_WIDE)
-    print(f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}.\n\n{found.guarantee}")
     with results(options) as keep:
         if options.out:
             text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n"
             keep("The table", options.out, lambda path: write_whole(path, text))
         if options.write_schema and found.schema is not None:
             keep("The schema", options.write_schema, found.schema.save)
+        print_table(HEADER, found.rows(), lines_below=_WIDE)
+        print(
+            f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}.\n\n{found.guarantee}"
+        )
     return 0
 
 

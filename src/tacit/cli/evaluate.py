@@ -48,12 +48,12 @@ def run(options: argparse.Namespace) -> int:
             positive=_positive(options, model), groups=groups, rows_per_person=options.rows_per_person,
             ledger=options.ledger, label=options.label or _label(Path(options.model)), random_state=options.seed,
         )  # fmt: skip
-    print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
-    print(f"\nIntervals at level {found.level:g} cover sampling and noise.\n\n{found.guarantee_}")
     with results(options) as keep:
         if options.out:
             text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
             keep("The table of scores", options.out, lambda path: write_whole(path, text))
+        print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
+        print(f"\nIntervals at level {found.level:g} cover sampling and noise.\n\n{found.guarantee_}")
     for note in found.guarantee_.notes:
         print(f"NOTE: {note}", file=sys.stderr)
     return 0

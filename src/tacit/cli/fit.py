@@ -118,10 +118,10 @@ def _write(model: Any, options: argparse.Namespace, schema: Schema | None) -> No
         if place is None:
             return
         promise = files.stated(place)[0]
-        print(promise)
         if options.report:
             also = None if isinstance(promise, Guarantee) else promise
             keep("The report", options.report, lambda path: _report(path, model, place, also, schema), overwrite=True)
+        print(promise)
 
 
 def _report(path: Path, model: Any, place: str, whole: Together | None, schema: Schema | None) -> None:

@@ -112,9 +112,9 @@ def _write(model: Any, schema: Schema | None, options: argparse.Namespace, recor
     text = model.record_guarantee_.to_json()
     with results(options) as keep:
         place = keep("The model", options.out, lambda path: files.save(model, path, schema))
+        keep("The guarantee of one record", str(record), lambda path: write_whole(path, text))
         if place is not None:
             print(*dict.fromkeys(map(str, files.stated(place))), sep="\n\n")
-        keep("The guarantee of one record", str(record), lambda path: write_whole(path, text))
 
 
 def collect(options: argparse.Namespace) -> int:

@@ -37,7 +37,8 @@ class Keep(Protocol):
 def results(options: argparse.Namespace) -> Iterator[Keep]:
     """Write results inside, over others with ``--overwrite`` alone; then say which files were written.
 
-    What is not where it was wanted is told in an error, after all of them.
+    What is not where it was wanted is told in an error, after all of them. Write first, and print then: whoever reads
+    what is printed may be gone.
     """
     written: list[str] = []
     wrong: list[str] = []

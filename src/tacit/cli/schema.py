@@ -145,10 +145,10 @@ def _find(options: argparse.Namespace) -> int:
         "the price: a model that is fitted with this file states the price of both together.",
         *(f"Left out, because nothing stood out from the noise: {name!a}" for name in found.left_out),
     ]
-    print(guarantee)
-    print("", *remarks[1:], sep="\n")
     with results(options) as keep:
         keep("The schema", options.out, lambda path: found.save(path, remarks))
+        print(guarantee)
+        print("", *remarks[1:], sep="\n")
     return 0
 
 
