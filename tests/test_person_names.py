@@ -20,14 +20,15 @@ from tacit.data.texts import Texts
 
 FORMS = {
     "five": [
-        5, 5.0, "5", " 5", "5\t", "\u00a05\u3000", "05", "5.0", "+5", "5e0", "5,0", " 05,0", "\ufeff5", b"5",
+        5, 5.0, "5", " 5", "5\t", "\u00a05\u3000", "05", "5.0", "+5", "5e0", "5,0", " 05,0", "5,00", "\ufeff5", b"5",
         b"5 ", decimal.Decimal("5.00"),
         np.int8(5), np.uint64(5), np.float32(5), np.str_("5 "), np.bytes_(b"5"),
     ],
     "a truth": [True, np.True_, 1, "1", "true", "True "],
     "a fraction": [2.5, "2.5", "2.50 ", decimal.Decimal("2.5")],
-    "a large number": [2**70, str(2**70), f"{2**70}.0", decimal.Decimal(2**70)],
-    "very many digits": ["5" * 500, "0" + "5" * 500, "5" * 500 + ".0"],
+    "a large number": [2**70, str(2**70), decimal.Decimal(2**70), decimal.Decimal(f"{2**70}.0")],
+    "very many digits": ["5" * 5000, "0" + "5" * 5000],
+    "the largest float that is exact": [2.0**53 - 1, "9007199254740991.0", "9007199254740991,0", 2**53 - 1],
     "a word": ["a", "a ", "\na", "a\0", b"a", np.str_("a")],
     "a letter with an accent": [
         "Ren\u00e9", "Rene\u0301", " Rene\u0301\ufeff", "\ufeffRen\u00e9", "Rene\u0301".encode(),
@@ -65,8 +66,9 @@ def test_names_that_differ_are_different_people_and_stay_as_they_are():
         1,
         1.5,
         "1,5",
-        "1,00",
-        "1,000",
+        "1,01",
+        "1234e56",
+        "12345e67",
         "a1,0",
         "1,0b",
         -1,
@@ -134,6 +136,37 @@ def test_a_column_that_pandas_reads_in_pieces_names_nobody_twice():
 def test_floats_that_may_be_several_whole_numbers_are_refused(groups):
     with pytest.raises(ValueError, match=r"^groups names people by numbers that were rounded"):
         people_of(groups, 2, 1)
+
+
+ROUNDED = [
+    "9007199254740992.0", "-9007199254740992.00", "9007199254740992.", "9007199254740992,0", "09007199254740994,00",
+    "5" * 5000 + ".0", "1e+16", "1E+12", "12E+12", "1e16", "-1e16", "1E12", "1e+05",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ROUNDED)
+def test_texts_of_rounded_numbers_are_refused_wherever_they_are(text):
+    """Beside them the same person may be written in full: 9007199254740993 is 9007199254740992.0 as a float."""
+    for groups in (
+        [text, "7"],
+        [text.encode(), "7"],
+        np.array([text, "7"]),
+        Texts([text, "7"]),
+        Texts([text, "7"], ","),
+    ):
+        with pytest.raises(ValueError, match=r"^groups names people by numbers that were rounded"):
+            names_of(groups)
+
+
+def test_large_whole_numbers_are_names():
+    texts = ["9007199254740992", "9007199254740993", " 09007199254740993", "1" * 5000]
+    for groups in (texts, Texts(texts), Texts(texts, ",")):
+        assert len(set(names_of(groups).tolist())) == 3
+
+
+def test_a_person_is_one_in_a_list_as_in_a_file_with_a_decimal_comma():
+    cells = ["5", "5,0", "5,00", "05,000"]
+    assert set(names_of(cells).tolist()) == set(names_of(Texts(cells, ",")).tolist()) == {"5"}
 
 
 @pytest.mark.parametrize("command", ["fit", "describe", "evaluate"])

@@ -7,13 +7,14 @@ lists and mappings.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Never
 
@@ -31,6 +32,8 @@ LISTS = 10**6
 _BUFFER = 2**20
 WHOLE = 2**64
 """Whole numbers are smaller than this."""
+Opened = Callable[[str | Path], AbstractContextManager[BinaryIO]]
+"""What opens a file to write."""
 
 
 @contextmanager
@@ -149,29 +152,99 @@ def opened_whole(path: str | Path) -> Iterator[BinaryIO]:
     devices are refused. A process that is killed leaves a hidden file that ends in .part beside it. A full disk is an
     OSError that names the file that was meant.
     """
-    target = Path(path).resolve()
-    if target.exists() and not target.is_file() and not target.is_dir():
-        refuse(f"{path} is a pipe or a device. Name a file.")
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    with opened_together() as opened, opened(path) as file:
+        yield file
+
+
+@contextmanager
+def opened_together() -> Iterator[Opened]:
+    """Opens files as :func:`opened_whole` does, which appear together once the block and all of theirs have ended well.
+
+    Edges: if one cannot be put in its place, the files that were there before stay, all of them. At no moment does a
+    new file stand beside an old one.
+    """
+    ended: list[tuple[Path, Path]] = []
+
+    @contextmanager
+    def opened(path: str | Path) -> Iterator[BinaryIO]:
+        target = Path(os.path.realpath(path))
+        if target.is_symlink():  # what a circle of links leads to
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        if target.exists() and not target.is_file() and not target.is_dir():
+            refuse(f"{path} is a pipe or a device. Name a file.")
+        partial = hidden(target)
+        try:
+            with io.BufferedWriter(_Output(partial, Path(path)), _BUFFER) as file:
+                yield file
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        ended.append((partial, target))
+
     try:
-        with io.BufferedWriter(_Output(partial, Path(path)), _BUFFER) as file:
-            yield file
-        partial.replace(target)
+        yield opened
+        _put_in_place(ended)
     finally:
-        partial.unlink(missing_ok=True)
+        for partial, _ in ended:
+            partial.unlink(missing_ok=True)
+
+
+def hidden(target: Path, end: str = ".part") -> Path:
+    """A new name beside this one that is short whatever its length, and that nothing takes for a table."""
+    return target.with_name(f".{secrets.token_hex(8)}{end}")
+
+
+def _put_in_place(ended: Sequence[tuple[Path, Path]]) -> None:
+    """Rename one file, or several: then those that were there before are moved aside first, or back."""
+    if len(ended) == 1:
+        _rename(*ended[0])
+        return
+    before = [(target, hidden(target)) for _, target in ended if target.is_file()]
+    try:
+        for target, aside in before:
+            target.rename(aside)
+        for partial, target in ended:
+            _rename(partial, target)
+    except BaseException as error:
+        for partial, target in ended:
+            if not partial.exists():
+                target.unlink(missing_ok=True)
+        for target, aside in before:
+            if aside.exists():
+                aside.replace(target)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, f"{error.strerror}. No file was written or replaced", error.filename) from None
+        raise
+    for _, aside in before:
+        aside.unlink()
+
+
+def _rename(partial: Path, target: Path) -> None:
+    try:
+        partial.replace(target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
 
 
 class _Output(io.FileIO):
     """A file whose errors name the one that it will be."""
 
     def __init__(self, partial: Path, target: Path) -> None:
-        mode = target.stat().st_mode & 0o666 if target.exists() else 0o666
-        super().__init__(partial, "x", opener=lambda name, flags: os.open(name, flags, mode))  # less what umask takes
         self._target = str(target)
+        mode = target.stat().st_mode & 0o666 if target.exists() else 0o666
+        with self._named():
+            super().__init__(
+                partial, "x", opener=lambda name, flags: os.open(name, flags, mode)
+            )  # less what umask takes
 
     def write(self, data: Any) -> int:
         """As of any file."""
-        try:
+        with self._named():
             return super().write(data)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise OSError(error.errno, error.strerror, self._target) from None

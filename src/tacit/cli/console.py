@@ -253,15 +253,27 @@ def judge_unreadable(names: Sequence[str], *, allowed: bool) -> None:
     print(f"WARNING: s{cells} count as missing. {_UNREADABLE} {_REVEALS}", file=sys.stderr)
 
 
-def check_place(options: argparse.Namespace, name: str = "out") -> None:
+def check_place(options: argparse.Namespace, name: str = "out", beside: Path | None = None) -> None:
     """Say that a result could not be written, or would replace what it is made from, before anything is spent on it.
 
-    Edges: an option that was not given names no place.
+    ``beside``: a further file, which is written because of the option. Edges: an option that was not given names no
+    place.
     """
-    path = vars(options)[name]
-    if not path:
+    from tacit.streams.opened import would_find
+
+    path, option = vars(options)[name] if beside is None else str(beside), f"--{name.replace('_', '-')}"
+    if path is None:
         return
-    place, option = Path(path), f"--{name.replace('_', '-')} {path}"
+    check(path, f"{option} is empty. Name a file. Is a variable in your script not set?")
+    option = f"{option} {path}" if beside is None else f"{path}, which is written because of {option},"
+    check(os.path.basename(path) not in ("", "."), f"{option} names a folder. Name a file.")
+    place = Path(path)
+    try:
+        place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:  # too long a name, or links in a circle
+        refuse(f"Cannot write to {option}: {error.strerror}.")
     folder = place.resolve().parent
     check(folder.is_dir(), f"The folder of {option} does not exist.")
     check(not place.is_dir() and os.access(folder, os.W_OK), f"Cannot write to {option}.")
@@ -269,16 +281,22 @@ def check_place(options: argparse.Namespace, name: str = "out") -> None:
     for file in _inputs(options):
         same = place.exists() and file.exists() and place.samefile(file)
         check(not same, f"{option} is the input {file} and would be overwritten. Choose another name.")
+    for given in _given(options):
+        check(
+            not would_find(given, place),
+            f"{option} would be one of the files of the input {given}, and be read with them the next time. Choose "
+            "another folder.",
+        )
 
 
-def check_new(options: argparse.Namespace, name: str = "out") -> None:
+def check_new(options: argparse.Namespace, name: str = "out", beside: Path | None = None) -> None:
     """Say so too where a file is there already: a result that was paid for is replaced only with ``--overwrite``."""
-    check_place(options, name)
-    path = vars(options)[name]
-    there = bool(path) and Path(path).exists()
+    check_place(options, name, beside)
+    path = vars(options)[name] if beside is None else beside
+    option = f"--{name.replace('_', '-')} {path}" if beside is None else str(beside)
     check(
-        options.overwrite or not there,
-        f"--{name.replace('_', '-')} {path} already exists. Choose another name, or add --overwrite to replace it.",
+        options.overwrite or path is None or not Path(path).exists(),
+        f"{option} already exists. Choose another name, or add --overwrite to replace it.",
     )
 
 
@@ -286,8 +304,13 @@ def _inputs(options: argparse.Namespace) -> Iterator[Path]:
     """The files that a command reads; what is wrong with their names is told when they are opened."""
     from tacit.streams.opened import found
 
+    for place in _given(options):
+        with suppress(ValueError, OSError):
+            yield from found(place)
+
+
+def _given(options: argparse.Namespace) -> Iterator[str]:
+    """What a command is told to read: files, folders and patterns."""
     for name in _READ:
         given = vars(options).get(name) or ()
-        for place in [given] if isinstance(given, str) else given:
-            with suppress(ValueError, OSError):
-                yield from found(place)
+        yield from [given] if isinstance(given, str) else given

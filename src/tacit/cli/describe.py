@@ -11,8 +11,9 @@ from typing import Any
 from tacit.checks import check
 from tacit.cli.console import check_new, print_table, progress
 from tacit.cli.inputs import check_there, is_small, named, scanned, whole
+from tacit.cli.results import results
 from tacit.cli.tasks import extra_columns, whose_rows
-from tacit.cli.terminal import one_line, show
+from tacit.cli.terminal import show
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
 from tacit.schema import Schema
@@ -68,15 +69,15 @@ def run(options: argparse.Namespace) -> int:
             adjacency=options.adjacency, ledger=options.ledger, random_state=options.seed, level=options.level,
             target=options.target, rows_per_person=options.rows_per_person, **given,
         )  # fmt: skip
-    print_table(HEADER, found.rows(), lines_below=_WIDE)
-    words = f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}."
-    show(words, found.guarantee)
-    if options.out:
-        write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
-        print(one_line(f"Wrote {options.out}."))
-    if options.write_schema and found.schema is not None:
-        found.schema.save(options.write_schema)
-        print(one_line(f"Wrote {options.write_schema}."))
+    with results(options) as keep:
+        if options.out:
+            text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n"
+            keep("The table", options.out, lambda path: write_whole(path, text))
+        if options.write_schema and found.schema is not None:
+            keep("The schema", options.write_schema, found.schema.save)
+        print_table(HEADER, found.rows(), lines_below=_WIDE)
+        words = f"\n{100 * options.level:g}% intervals, in brackets, cover the noise; {found.caution}."
+        show(words, found.guarantee)
     return 0
 
 

@@ -15,6 +15,7 @@ from tacit import files
 from tacit.checks import check
 from tacit.cli.console import check_new, judge_unreadable, print_table, progress
 from tacit.cli.inputs import check_there, is_small, look, named, scanned, whole
+from tacit.cli.results import results
 from tacit.cli.terminal import one_line, show
 from tacit.data.cells import key_of
 from tacit.data.tables import Table, numbers
@@ -53,12 +54,13 @@ def run(options: argparse.Namespace) -> int:
             positive=_positive(options, model), groups=groups, rows_per_person=options.rows_per_person,
             ledger=options.ledger, label=options.label or _label(Path(options.model)), random_state=options.seed,
         )  # fmt: skip
-    print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
-    words = [f"Intervals at level {found.level:g} cover sampling and noise.", *found.remarks()]
-    show("\n" + one_line(" ".join(words)), found.guarantee_)
-    if options.out:
-        write_whole(options.out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
-        print(f"\nWrote {one_line(options.out)}.")
+    with results(options) as keep:
+        if options.out:
+            text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
+            keep("The table of scores", options.out, lambda path: write_whole(path, text))
+        print_table(("score", "value", "low", "high"), found.rows(), numbers=True)
+        words = [f"Intervals at level {found.level:g} cover sampling and noise.", *found.remarks()]
+        show("\n" + one_line(" ".join(words)), found.guarantee_)
     for note in found.guarantee_.notes:
         print(f"NOTE: {note}", file=sys.stderr)
     return 0

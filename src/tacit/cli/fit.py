@@ -14,6 +14,7 @@ from tacit import files
 from tacit.checks import check, counted
 from tacit.cli.console import Say, check_new, check_place, judge_unreadable, progress
 from tacit.cli.inputs import check_named, check_there, is_small, look, named, scanned, whole
+from tacit.cli.results import results
 from tacit.cli.tasks import estimator, extra_columns, whose_rows
 from tacit.cli.terminal import one_line, show
 from tacit.data import tables
@@ -21,6 +22,7 @@ from tacit.data.spelling import meant
 from tacit.estimators.earlier import schema_guarantee
 from tacit.ledger.listening import labelled
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.together import Together
 from tacit.schema import Schema, Target
 
 _NO_SCHEMA = (
@@ -56,15 +58,7 @@ def run(options: argparse.Namespace) -> int:
         names = (_fit_whole if is_small(options) else _fit_scanned)(options, model, schema, target, say)
     if schema is None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
-    _save(model, options, vars(model).get("schema_", schema))  # an additive model's has its curves
-    promise = files.stated(options.out)[0]
-    if options.report:
-        from tacit.report.page import write_model_report
-
-        whole = None if isinstance(promise, Guarantee) else promise
-        write_model_report(options.report, model, f"Model {Path(options.out).name}", whole, schema)
-    also = f" and {options.report}" if options.report else ""
-    show(promise, one_line(f"Wrote {options.out}{also}."))
+    _write(model, options, schema)
     notes = [] if schema is not None else [_NO_SCHEMA.format(clip=options.clip, data=shlex.quote(options.data[0]))]
     for note in (*model.guarantee_.notes, *notes):
         print(f"NOTE: {one_line(note)}", file=sys.stderr)
@@ -137,12 +131,24 @@ def _fit_scanned(options: argparse.Namespace, model: Any, schema: Schema | None,
     return names
 
 
-def _save(model: Any, options: argparse.Namespace, schema: Schema | None) -> None:
-    """Write the model. What it cost is spent by now, also where there is no room for it."""
-    try:
-        files.save(model, options.out, schema)
-    except OSError as error:
-        raise ValueError(f"{options.out}: {error.strerror or error}. The model is lost.") from None
+def _write(model: Any, options: argparse.Namespace, schema: Schema | None) -> None:
+    """Write the model, whose price is paid by now, and its report; print what it promises."""
+    whole = vars(model).get("schema_", schema)  # an additive model's has its curves
+    with results(options) as keep:
+        place = keep("The model", options.out, lambda path: files.save(model, path, whole))
+        if place is None:
+            return
+        promise = files.stated(place)[0]
+        if options.report:
+            also = None if isinstance(promise, Guarantee) else promise
+            keep("The report", options.report, lambda path: _report(path, model, place, also, schema), overwrite=True)
+        show(promise)
+
+
+def _report(path: Path, model: Any, place: str, whole: Together | None, schema: Schema | None) -> None:
+    from tacit.report.page import write_model_report
+
+    write_model_report(path, model, f"Model {Path(place).name}", whole, schema)
 
 
 def _declared(options: argparse.Namespace) -> tuple[Schema | None, Target]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit._version import __version__
 from tacit.cli.command import Command
-from tacit.cli.interrupts import INTERRUPTED, Interrupts
+from tacit.cli.interrupts import Interrupts
 from tacit.cli.terminal import one_line, ready_streams
 
 COMMANDS = {
@@ -68,7 +68,8 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return its exit code: 0, 1 when a guarantee does not hold, 2 for an error, 130 after Ctrl-C.
+    """Run one command; return its exit code: 0, 1 when a guarantee does not hold, 2 for an error, 130 after Ctrl-C,
+    143 after SIGTERM.
 
     Without arguments it is the process's own command, and Ctrl-C stays silent after it; with them, signals are as
     they were.
@@ -84,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except KeyboardInterrupt:
         print(_words("interrupted.", charged), file=sys.stderr, flush=True)
-        return INTERRUPTED
+        return interrupts.code
     finally:
         interrupts.end(process=argv is None)
 

@@ -15,6 +15,7 @@ from tacit import files
 from tacit.checks import at_most, check, counted
 from tacit.cli.console import Say, check_new, progress
 from tacit.cli.inputs import dialect
+from tacit.cli.results import results
 from tacit.cli.terminal import one_line, show
 from tacit.data import tables
 from tacit.data.cells import exact
@@ -22,6 +23,7 @@ from tacit.data.texts import Texts
 from tacit.privacy.noise import SeededSource, SystemSource
 from tacit.protocol.agreement import Protocol
 from tacit.protocol.database import AGAIN, Database, Receipt
+from tacit.reading import write_whole
 from tacit.schema import Schema
 
 _SEEDED = "WARNING: --seed makes the noise predictable: anyone who knows the seed can remove it. For experiments only."
@@ -105,6 +107,16 @@ def _picked(column: Any, rows: NDArray[np.intp]) -> Any:
     return column[rows] if isinstance(column, Texts) else exact(column)[rows]
 
 
+def _write(model: Any, schema: Schema | None, options: argparse.Namespace, record: Path) -> None:
+    """Write the model and the guarantee of one record; print what they promise."""
+    text = model.record_guarantee_.to_json()
+    with results(options) as keep:
+        place = keep("The model", options.out, lambda path: files.save(model, path, schema))
+        keep("The guarantee of one record", str(record), lambda path: write_whole(path, text))
+        if place is not None:
+            show(*{str(one): one for one in files.stated(place)}.values())
+
+
 def collect(options: argparse.Namespace) -> int:
     """Add files of submissions to a database: 1 when one could not be used."""
     check(options.files or options.status, "Name files of submissions, or ask for --status.")
@@ -141,6 +153,8 @@ def _receipts(database: Database, paths: Sequence[str], say: Say) -> Iterator[tu
 def train(options: argparse.Namespace) -> int:
     """Train on what the database holds, and write the model and both guarantees."""
     check_new(options)
+    record = Path(options.out).with_suffix(".record.json")
+    check_new(options, beside=record)
     check(Path(options.database).is_file(), f"There is no database {options.database}.")
     protocol = Protocol.load(options.protocol)
     with progress(options.progress) as say, Database(protocol, options.database) as database:
@@ -150,11 +164,7 @@ def train(options: argparse.Namespace) -> int:
             short=options.short, accept_record_guarantee=options.accept_record_guarantee, ledger=options.ledger
         )
         again, count = len(database.trainings) == before, len(database)
-    files.save(model, options.out, protocol.schema)
-    record = Path(options.out).with_suffix(".record.json")
-    record.write_text(model.record_guarantee_.to_json(), encoding="utf-8")
-    stated = {str(one): one for one in files.stated(options.out)}
-    show(*stated.values(), f"Wrote {options.out} and {record} (the record's guarantee).")
+    _write(model, protocol.schema, options, record)
     if count < protocol.numbers.cohort:
         print(
             f"{counted(count, 'contributor')} took part, fewer than the {protocol.numbers.cohort:,} that the protocol "

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.checks import at_most, check
 from tacit.cli.console import check_new, print_table, progress
 from tacit.cli.inputs import check_there, declared, is_small, named, scanned, whole
+from tacit.cli.results import results
 from tacit.cli.terminal import one_line, show
 from tacit.ledger.listening import labelled
 from tacit.reading import write_whole
@@ -147,9 +148,10 @@ def _find(options: argparse.Namespace) -> int:
         *([] if options.person is None else [f"Left out, because it says whose rows they are: {options.person!a}"]),
         *(f"Left out, because nothing stood out from the noise: {name!a}" for name in found.left_out),
     ]
-    found.save(options.out, remarks)
-    show(guarantee)
-    print("", *remarks[1:], "", f"Wrote {one_line(options.out)}.", sep="\n")
+    with results(options) as keep:
+        keep("The schema", options.out, lambda path: found.save(path, remarks))
+        show(guarantee)
+        print("", *remarks[1:], sep="\n")
     return 0
 
 

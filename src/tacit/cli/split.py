@@ -24,6 +24,7 @@ from tacit.data.person_names import names_of
 from tacit.data.tables import Table
 from tacit.files.sinks import table_sink
 from tacit.privacy.sources import Source, SystemSource, choose
+from tacit.reading import opened_together
 
 _ROWS = (
     "NOTE: rows were divided one by one. If a person can have several rows, use --person, so that nobody is in both "
@@ -61,7 +62,11 @@ def run(options: argparse.Namespace) -> int:
         found = scanned(options)
         check_there(options, [] if options.person is None else [options.person], found.names)
         sign = written_with(options)
-        with table_sink(options.out_train, sign) as train, table_sink(options.out_test, sign) as test:
+        with (
+            opened_together() as opened,
+            table_sink(options.out_train, sign, opened) as train,
+            table_sink(options.out_test, sign, opened) as test,
+        ):
             for piece in found.source.pieces:
                 for table in piece.tables(found.names):
                     rows = len(next(iter(table.values())))

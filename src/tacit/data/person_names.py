@@ -36,10 +36,13 @@ _ROUNDED = (
     "{where} names people by numbers that were rounded: floats too large to be exact, or texts such as 1.23E+12. Give "
     "whole numbers, or the names as they were written."
 )
-_SHORTENED = re.compile(r"[+-]?\d+[.,]\d+[eE][+]?\d+")
-"""A large number as libraries and spreadsheets shorten it."""
-_WHOLE = re.compile(r"([+-]?\d+),0", re.ASCII)
-"""A whole number as libraries write it that keep it as a float, where numbers have a decimal comma."""
+_SHORTENED = re.compile(r"[+-]?(\d+[.,]\d+[eE]\+?\d+|\d+[eE]\+\d+|\d[eE]\d{2,3})")
+"""A large number as libraries and spreadsheets shorten it. They write a plus sign, or one digit before the E; other
+digits around an E, as in 1234e56, may be a name in hexadecimal digits."""
+_FLOAT = re.compile(r"[+-]?0*(\d+)(?:\.0*|,0+)", re.ASCII)
+"""A whole number as libraries write it that keep it as a float."""
+_WHOLE = re.compile(r"([+-]?\d+),0+", re.ASCII)
+"""The same, where numbers have a decimal comma."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*", re.ASCII)
 
 
@@ -49,13 +52,14 @@ def names_of(groups: Any, where: str = "groups") -> NDArray[Any]:
     White space and a byte-order mark around a text do not count, nor how Unicode composes its letters (NFC). Numbers
     are compared by their value, also where they are text or truths (:func:`tacit.data.cells.key_of`), bytes as the text
     that they encode, and dates as ISO 8601 writes them, to the microsecond and in UTC. So 5, 5.0, "5", " 5", "05",
-    "5,0", b"5" and Decimal("5.0") are one person, and so are "a" and "a ".
+    "5,0", "5,00", b"5" and Decimal("5.0") are one person, and so are "a" and "a ".
     The names that this gives are given back unchanged.
 
     Edges: a missing or empty name raises, and so does a number that was rounded, which may stand for several whole
     numbers: elsewhere in the table the same person may be one of them. That is a float as large as its type has digits
-    (2**53 in double precision, 2**24 in single), or a text such as 1.23E+12. What was rounded before and widened since,
-    as pandas does where columns of different types are put together, cannot be seen. Sentences quote no name.
+    (2**53 in double precision, 2**24 in single), also where it is text (9007199254740992.0), or a text such as 1.23E+12
+    or 1e+16. What was rounded before and widened since, as pandas does where columns of different types are put
+    together, cannot be seen. Sentences quote no name.
     """
     if isinstance(groups, Texts):
         names = groups.each(_within(groups, where), object)
@@ -74,7 +78,7 @@ def _within(cells: Texts, where: str) -> Callable[[str | None], str]:
     def name(text: str | None) -> str:
         if text is None:
             return ""
-        _check_whole(text.strip(_AROUND), where)
+        _check_unrounded(text.strip(_AROUND), where)
         return _of_text(key_within(cells, text.strip(_AROUND)), where)
 
     return name
@@ -128,15 +132,17 @@ def _of_cell(cell: Any, where: str) -> str:
     return key_of(cell)
 
 
-def _check_whole(text: str, where: str) -> None:
-    check(not _SHORTENED.fullmatch(text), _ROUNDED.format(where=where))
+def _check_unrounded(text: str, where: str) -> None:
+    whole = _FLOAT.fullmatch(text)
+    far = whole is not None and (len(whole[1]) > len(str(EXACT)) or int(whole[1]) >= EXACT)
+    check(not far and not _SHORTENED.fullmatch(text), _ROUNDED.format(where=where))
 
 
 def _of_text(text: str, where: str) -> str:
     text = unicodedata.normalize("NFC", text.strip(_AROUND))
+    _check_unrounded(text, where)
     whole = _WHOLE.fullmatch(text)
     text = text if whole is None else whole[1]
-    _check_whole(text, where)
     if _MOMENT.fullmatch(text):
         with suppress(ValueError):  # a text that begins like a moment
             return _of_date(datetime.fromisoformat(text))

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.checks import check
 from tacit.data.texts import Texts
-from tacit.reading import opened_whole
+from tacit.reading import Opened, opened_whole
 from tacit.streams.opened import PARQUET
 
 Columns = Mapping[str, Any]
@@ -88,16 +88,16 @@ class ParquetSink:
 
 
 @contextmanager
-def table_sink(path: str | Path, separator: str = ",") -> Iterator[Sink]:
+def table_sink(path: str | Path, separator: str = ",", opened: Opened = opened_whole) -> Iterator[Sink]:
     """A sink into a file: Parquet where its name says so, else CSV, compressed where that ends in .gz. The file appears
-    once the block has ended well.
+    once the block has ended well. ``opened``: what opens the file, where several are to appear together.
     """
     name = str(path).lower()
     check(
         not name.endswith((*(f"{kind}.gz" for kind in PARQUET), ".bz2", ".xz")),
         "Tables are written as .csv, .csv.gz or .parquet.",
     )
-    with opened_whole(path) as file:
+    with opened(path) as file:
         if not name.endswith(PARQUET):
             with _packed(file, name) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as text:
                 yield CsvSink(text, separator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,25 @@ def found(place: str | Path) -> list[Path]:
             check(not file.is_dir(), f"{str(place)!r} matches a folder; name files.")
         return files
     return [path]
+
+
+def would_find(place: str | Path, path: str | Path) -> bool:
+    """Whether a file of this path, once it is written, is among those that a folder or a pattern stands for."""
+    folder, pattern = os.path.split(os.path.join(glob.escape(os.getcwd()), place))
+    if os.path.isdir(place):
+        folders, pattern = [str(place)], "[!._]*"
+    elif os.path.exists(place) or not glob.has_magic(str(place)):
+        return False
+    elif pattern == "**":
+        folders, pattern = glob.glob(str(place), recursive=True), "[!.]*"
+    else:
+        folders = glob.glob(folder, recursive=True)
+    return any(
+        fnmatch(name, pattern)
+        and (pattern.startswith(".") or not name.startswith("."))
+        and any(os.path.isdir(one) and os.path.samefile(one, parent) for one in folders)
+        for parent, name in map(os.path.split, (os.path.abspath(path), os.path.realpath(path)))
+    )
 
 
 def _file_source(paths: Sequence[Path], dialect: Dialect) -> Source:

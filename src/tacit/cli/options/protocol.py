@@ -97,7 +97,10 @@ def train_arguments(parser: Command) -> None:
     parser.add_argument(
         "--database", required=True, metavar="DATABASE.sqlite", help="the database that `tacit collect` filled"
     )
-    parser.add_argument("--out", required=True, metavar="MODEL.json", help="the file to write the model to")
+    parser.add_argument(
+        "--out", required=True, metavar="MODEL.json",
+        help="the file to write the model to; the guarantee of one record is written beside it, to MODEL.record.json",
+    )  # fmt: skip
     add_overwrite_option(parser)
     parser.add_argument(
         "--short", choices=("top-up", "refuse"), default="top-up",
