@@ -391,7 +391,7 @@ MISUSE = {
     "text without a schema": (
         LogisticRegression, {"classes": ["no", "yes"]}, {"y": "label"}, r"0\.parquet: Column 'word' .* in a schema"
     ),
-    "no range": (AdditiveRegressor, {"schema": SCHEMA}, {"y": "number"}, "Declare the range of the targets"),
+    "no range": (AdditiveRegressor, {"schema": SCHEMA}, {"y": "number"}, "use target_bound="),
     "the target among the columns": (AdditiveClassifier, {"schema": SCHEMA}, {"y": "word"}, "as a column"),
 }  # fmt: skip
 
