@@ -27,6 +27,7 @@ from tacit import (
     spent,
 )
 from tacit.cli.main import main
+from tacit.estimators.earlier import Earlier, remember
 from tacit.features import Scattering
 from tacit.files import stated
 from tacit.files.pipelines import FORMAT
@@ -207,9 +208,14 @@ def test_rows_and_people_have_no_price_together(tmp_path):
     people = np.arange(600) // 2
     model = LogisticRegression(1.0, rows_per_person=2)
     pipeline = make_pipeline(PrivateScaler(0.5, bounds=(-1, 2100)), model)
-    pipeline.fit(X, Y, logisticregression__groups=people)
-    with pytest.raises(PrivacyError, match="protects single rows and the model protects all rows of a person"):
-        tacit.save(pipeline, tmp_path / "model.json")
+    refused = "protects single rows and the model protects all rows of a person"
+    with pytest.raises(PrivacyError, match=refused):
+        pipeline.fit(X, Y, logisticregression__groups=people)
+    model.fit(X, Y, groups=people)
+    remember(model, (Earlier("the scaler", pipeline[0].guarantee_, pipeline[0].digest),))  # as an older fit would
+    for one in (model, pipeline):
+        with pytest.raises(PrivacyError, match=refused):
+            tacit.save(one, tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
     pipeline = make_pipeline(PrivateScaler(0.5, bounds=(-1, 2100), rows_per_person=1), model)
     pipeline.fit(X, Y, logisticregression__groups=people, privatescaler__groups=people)
