@@ -1,7 +1,7 @@
 """What it costs that nobody knows the table: schema and scaler paid for, against declared bounds; and coverage.
 
-``python benchmarks/first_table.py`` trains on Adult's official split, all releases together at most epsilon = 1 in a ledger;
-without one, epsilons and deltas are added.
+``python benchmarks/first_table.py`` trains on Adult's official split, all releases together at most epsilon = 1 in a
+ledger; without one, epsilons and deltas are added.
 ``--validate`` uses a part of the training records instead of the test records; settings were chosen with it.
 """
 

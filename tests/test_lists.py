@@ -10,6 +10,8 @@ from scipy.stats import binom
 
 import tacit
 from tacit import Ledger, LogisticRegression, PrivacyError, PrivateScaler, spent
+from tacit.cli.ledger import _drawn
+from tacit.cli.main import main
 from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Response, Sensitivity, Sphere
 from tacit.privacy.lists import price_of_list
@@ -134,3 +136,34 @@ def test_what_is_stated_for_replaced_records_holds_for_added_ones(events):
     for delta in (1e-9, 1e-6, 1e-3):
         added, replaced = (accounting.epsilon(events, delta, one) for one in ("add-remove", "replace-one"))
         assert added <= replaced
+
+
+def test_a_ledger_shows_a_release_as_it_was_stated(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "one.sqlite", epsilon=2, delta=1e-6)
+    stated = fitted(0.4)
+    ledger.charge(stated)
+    (entry,) = ledger.entries
+    monkeypatch.setattr(accounting, "epsilon", lambda *_: 0.4 * (1 + 1e-9))  # within what prices are computed to
+    assert entry.epsilon_at(1e-6) == ledger.spent() == 0.4
+    assert entry.epsilon_at(1e-7) > 0.4
+
+
+@pytest.mark.parametrize(
+    ("spent_", "text"), [(2.99996, "2.99996"), (2.9999999, "2.9999999"), (3.0, "3"), (1.2345678, "1.235")]
+)
+def test_a_ledger_reads_as_used_up_only_where_it_is(spent_, text, tmp_path):
+    balance = replace(Ledger(tmp_path / "new.sqlite", epsilon=3, delta=1e-6).balance(), spent=spent_)
+    assert f"spent       epsilon = {text}\n" in str(balance)
+    assert _drawn(spent_ / 3)[0] == {3.0: "100%", 1.2345678: "41.2%"}.get(spent_, ">99.9%")
+
+
+def test_a_pure_ledger_has_a_pure_release_left(tmp_path):
+    assert "for one more pure release at delta = 0\n" in str(Ledger(tmp_path / "pure.sqlite", 1.0, 0.0).balance())
+
+
+def test_show_says_what_its_columns_mean(tmp_path, capsys):
+    Ledger(tmp_path / "study.sqlite", epsilon=3, delta=1e-6).charge(fitted(0.4))
+    assert main(["ledger", "show", str(tmp_path / "study.sqlite")]) == 0
+    shown = capsys.readouterr().out
+    assert "Parts add up; epsilons do not." in shown
+    assert "left: the largest epsilon that one more release may have" in shown
