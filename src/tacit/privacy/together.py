@@ -14,7 +14,7 @@ from tacit.arguments import checked
 from tacit.checks import PrivacyError, at_most, check, refuse, shown
 from tacit.privacy.desk import Statement
 from tacit.privacy.events import Claimed
-from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.guarantee import TOLERANCE, Guarantee
 from tacit.privacy.lists import price_of_list
 from tacit.privacy.theorems import MODEL
 from tacit.rounding import sum_up
@@ -94,7 +94,8 @@ def _as_stated(guarantees: Sequence[Guarantee], delta: float, adjacency: Adjacen
         if one.adjacency == "add-remove" != adjacency:
             refuse(_AS_STATED.format(method=one.method))
         first = one.method in DECIDING and deciding == 1 and one.adjacency != adjacency
-        found.append(price if first else max(one.epsilon, price))
+        covered = price <= one.epsilon * (1 + TOLERANCE)  # as wherever a guarantee is verified
+        found.append(one.epsilon if covered and not first else price)
     return sum_up(found)
 
 
