@@ -332,7 +332,7 @@ def test_a_schema_that_nobody_knew_trains_a_model():
     assert schema.guarantee_.verify() <= 1.0
     assert schema.additive(4).guarantee == schema.guarantee
     model = tacit.AdditiveClassifier(1.0, schema=schema, random_state=0).fit(TABLE_OF_ALL)
-    assert tacit.spent([schema.guarantee, model.guarantee_], delta=1e-5) < 2
+    assert tacit.spent([schema.guarantee, model.guarantee_], delta=1e-5) == 2  # the schema decides on the model's noise
     assert isinstance(tacit.Schema.from_dict(schema.to_dict()), tacit.Schema)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tacit.nn import MLPClassifier as MLPClassifier
     from tacit.privacy.desk import Statement as Statement
     from tacit.privacy.guarantee import Guarantee as Guarantee
-    from tacit.privacy.guarantee import spent as spent
+    from tacit.privacy.together import spent as spent
     from tacit.schema import Schema as Schema
     from tacit.search import PrivateSearch as PrivateSearch
     from tacit.statistics import PrivateScaler as PrivateScaler
@@ -63,7 +63,7 @@ _PLACES = {
     "private_schema": "tacit.statistics",
     "save": "tacit.files",
     "scan": "tacit.streams.scanned",
-    "spent": "tacit.privacy.guarantee",
+    "spent": "tacit.privacy.together",
 }
 """Where public names are, but for the estimators: those are what ``tacit.estimators`` lists, without a line here."""
 _ROOMS = ("audit", "datasets", "features", "influence", "nn", "protocol", "published", "statistics")

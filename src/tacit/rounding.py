@@ -7,7 +7,8 @@ A sum, product or quotient is right to ``U`` relative, and the mathematical libr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 U = 2.0**-53
 """The unit roundoff of double precision."""
@@ -22,6 +23,16 @@ _ENOUGH = 2200
 def up(value: float) -> float:
     """A number at least as large as what a short formula for it, with positive parts, should have given."""
     return value * (1 + SMALL)
+
+
+def sum_up(numbers: Iterable[float]) -> float:
+    """The sum of numbers >= 0, rounded up where it is not a double."""
+    found = list(numbers)
+    if math.inf in found:
+        return math.inf
+    exact = sum(map(Fraction, found), Fraction(0))
+    total = float(exact)
+    return total if Fraction(total) >= exact else math.nextafter(total, math.inf)
 
 
 def below(epsilon: float, part: float) -> float:

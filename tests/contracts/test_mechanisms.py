@@ -32,8 +32,9 @@ from tacit.mechanisms.output import Minimum, OutputPlan
 from tacit.mechanisms.sufficient import StatisticsPlan
 from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, PoissonGaussian, SubsetGaussian
-from tacit.privacy.guarantee import Guarantee, checksum, spent
+from tacit.privacy.guarantee import Guarantee, checksum
 from tacit.privacy.noise import GRID_BITS, SeededSource, SystemSource
+from tacit.privacy.together import spent
 from tacit.training import prepare, train
 from tacit.types import ADJACENCIES, Budget, Facts
 

@@ -39,33 +39,34 @@ def run_create(options: argparse.Namespace) -> int:
 def run_show(options: argparse.Namespace) -> int:
     """Print every entry with a bar: its part of the budget."""
     ledger = Ledger(options.file)
-    entries = ledger.entries
+    entries, balance = ledger.entries, ledger.balance()
     used, parts = ledger.settings.filters.shares([entry.price for entry in entries])
     rows = [
         [
             f"{entry.number}", entry.time.replace("T", " ").removesuffix("+00:00"),
             (entry.label or "-") + (" (SEEDED)" if entry.guarantee.seeded else ""), entry.guarantee.method,
-            at_most(entry.guarantee.epsilon_at(delta=ledger.delta)), *_drawn(part),
+            at_most(entry.epsilon_at(ledger.delta)), *_drawn(part),
         ]
         for entry, part in zip(entries, parts, strict=True)
     ]  # fmt: skip
     if rows:
-        rows.append(["", "", "all", "", at_most(ledger.spent()), *_drawn(sum(parts))])
+        rows.append(["", "", "all", "", balance.spent_in_digits, *_drawn(sum(parts))])
         header = ["", "time (UTC)", "label", "method", "epsilon", "part", "of the budget"]
         shown = len(header) if width() >= _WIDE else len(header) - 1  # without the bar
         print_table(header[:shown], [row[:shown] for row in rows], lines_below=_NARROW)
         show(
             f"\nepsilon: of each release alone, at delta = {ledger.delta:.3g}.\n"
-            f"part: of the budget, as the ledger's filter counts it ({used}).\n"
+            f"part: of the budget, as the ledger's filter counts it ({used}). Parts add up; epsilons do not.\n"
+            "left: the largest epsilon that one more release may have; it also depends on the kinds of those above.\n"
         )
-    show(ledger.balance())
+    show(balance)
     return 0
 
 
 def _drawn(part: float) -> tuple[str, str]:
     """A part of the budget as a number and as a bar; a first release may take more than a filter has, and all of it."""
     whole = min(part, 1.0)
-    return f"{100 * whole:.3g}%", "█" * max(1, round(_BAR * whole))
+    return f"{100 * whole:.3g}%" if whole == 1 or whole < 0.9995 else ">99.9%", "█" * max(1, round(_BAR * whole))
 
 
 def run_verify(options: argparse.Namespace) -> int:

@@ -29,6 +29,8 @@ COMPOSITION = (
     "differential privacy at fixed orders, or basic composition, each with its own share of delta (docs page 'ledger')."
 )
 """How a ledger's total is computed."""
+KINDS = ("pure", "Gaussian")
+"""The kind of release that is left, by whether there is a delta."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,14 @@ class Balance:
     digest: str
     composition: str = COMPOSITION
 
+    @property
+    def spent_in_digits(self) -> str:
+        """What was spent, rounded up; in so many digits that it reads as the whole budget only where it is."""
+        return next(
+            (text for digits in (4, 6, 8, 10, 12) if float(text := at_most(self.spent, digits)) < self.epsilon),
+            at_most(self.spent),
+        )
+
     def text(self, width: int = WIDTH) -> str:
         """What ``print`` shows, in lines of at most so many columns."""
         rows = self.rows_per_person
@@ -60,8 +70,9 @@ class Balance:
         lines = [
             f"({at_most(self.epsilon, 6)}, {at_most(self.delta, 3)})-differential privacy for {which}; "
             f"{self.adjacency} neighbours, which differ in {people}",
-            f"spent       epsilon = {at_most(self.spent)}",
-            f"left        epsilon = {at_least(self.left)} for one more Gaussian release at delta = {self.delta:.3g}",
+            f"spent       epsilon = {self.spent_in_digits}",
+            f"left        epsilon = {at_least(self.left)} for one more {KINDS[self.delta > 0]} release at delta = "
+            f"{self.delta:.3g}",
             f"digest      {self.digest}",
         ]
         if self.seeded:
@@ -234,8 +245,7 @@ class Ledger:
         return self._filters.certify(total) or (number == 1 and self._filters.alone(guarantee.events))
 
     def _refuse(self, guarantee: Guarantee) -> Never:
-        cost = guarantee.epsilon_at(delta=self.delta)
-        kind = "pure" if self.delta == 0 else "Gaussian"
+        cost, kind = guarantee.epsilon_at(delta=self.delta), KINDS[self.delta > 0]
         refuse(
             f"This release costs epsilon={at_most(cost) if cost < math.inf else 'infinity'} at delta={self.delta:.3g}; "
             f"the ledger {self._store.name} has room left for a {kind} release of epsilon={at_least(self.left())} (its "
@@ -311,7 +321,7 @@ def refuse_open_ledger(what: str) -> None:
 def _spent(filters: Filters, last: Entry | None) -> float:
     if last is None:
         return 0.0
-    alone = last.guarantee.epsilon_at(delta=filters.delta) if last.number == 1 else math.inf
+    alone = last.epsilon_at(filters.delta) if last.number == 1 else math.inf
     return min(alone, filters.spent(last.total))
 
 

@@ -104,6 +104,11 @@ class Entry:
     total: Price
     digest: str = ""
 
+    def epsilon_at(self, delta: float) -> float:
+        """The epsilon of this release alone; as it was stated where that holds at this delta and says no more."""
+        price = self.guarantee.epsilon_at(delta=delta)
+        return min(price, self.guarantee.epsilon) if self.guarantee.delta <= delta else price
+
     def line(self, previous: str) -> Line:
         """The entry as it is written."""
         data = {

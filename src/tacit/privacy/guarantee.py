@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.arguments import checked
-from tacit.checks import PrivacyError, at_most, check, refuse, shown
+from tacit.checks import PrivacyError, at_most, check, refuse
 from tacit.privacy import accounting, events
 from tacit.privacy.answers import assumed
 from tacit.privacy.desk import Statement
@@ -37,7 +36,7 @@ class Guarantee:
     """(epsilon, delta)-differential privacy of one fit, with its evidence.
 
     ``events`` is what was released; its price is recomputed from these numbers alone by :meth:`verify`. ``status`` is
-    'proven', 'claimed' or 'refuted'. It covers one fit: fits on the same people add up (:func:`spent`). ``collection``
+    'proven', 'claimed' or 'refuted'. It covers one fit: fits on the same people add up (`tacit.spent`). ``collection``
     names the protocol whose contributors' noise the model shares, where there is one. ``rows_per_person`` says that
     neighbours differ in all rows of one person, who has at most this many; None: in one row, and ``records`` are rows.
     """
@@ -277,39 +276,3 @@ def checksum(content: object) -> str:
     """
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-@checked
-def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "replace-one") -> float:
-    """The total epsilon, at this delta, of several fits on the same people.
-
-    All events are priced together where one accountant knows them all; otherwise delta is shared equally and the
-    epsilons are added (basic composition).
-
-    Edges: what rests on a paper's claim alone costs infinity. Two models of one protocol's collection are refused:
-    they share the contributors' noise, and only the guarantee of one record holds for both together.
-    """
-    check(
-        isinstance(guarantees, list | tuple) and all(isinstance(one, Guarantee) for one in guarantees),
-        f"Expected guarantees to be a list of guarantees (guarantee_ of fitted models), not {shown(guarantees)}.",
-    )
-    check(guarantees, "Expected at least one guarantee.")
-    collections = [
-        guarantee.collection for guarantee in guarantees if guarantee.collection and guarantee.protects == MODEL
-    ]
-    if len(set(collections)) < len(collections):
-        refuse(
-            "Two of these models are of one protocol. If they are of one collection they share the contributors' noise "
-            "and do not add up: for all of them together only the guarantee of one record holds (record_guarantee_)."
-        )
-    together = tuple(event for guarantee in guarantees for event in guarantee.events)
-    if any(not guarantee.events for guarantee in guarantees):
-        return math.inf
-    if any(isinstance(event, events.Claimed) for event in together):
-        return math.inf  # what a paper claims has no price of its own
-    share = delta / len(guarantees)
-    added = sum(accounting.epsilon(guarantee.events, share, adjacency) for guarantee in guarantees)
-    try:
-        return min(added, accounting.epsilon(together, delta, adjacency))
-    except PrivacyError:
-        return added

@@ -147,9 +147,9 @@ class Filters:
         """The epsilon of the smallest budget, with this delta and these filters, that would carry the total."""
         found = [total.basic]
         if self.delta > 0:
-            found += [_gaussian_epsilon(math.sqrt(total.gaussian), GAUSSIAN * self.delta)]
+            found += [gaussian_epsilon(total.gaussian, GAUSSIAN * self.delta)]
             limits = zip(total.renyi, self.orders, strict=True)
-            found += [max(0.0, used - _renyi_limit(0.0, self._order_share, order)) for used, order in limits]
+            found += [renyi_epsilon(used, self._order_share, order) for used, order in limits]
         return min(found)
 
     def room(self, total: Price, number: int) -> float:
@@ -165,8 +165,7 @@ class Filters:
         left = self.epsilon - total.basic
         if left > 0:
             squares.append(accounting.gaussian_mu(left, BASIC * self.delta * part(block(number))) ** 2)
-        mu = math.sqrt(max(0.0, *squares))
-        return _gaussian_epsilon(mu, self.delta) * (1 - 1e-7)
+        return gaussian_epsilon(max(0.0, *squares), self.delta) * (1 - 1e-7)
 
 
 def orders_for(epsilon: float, delta: float) -> tuple[float, ...]:
@@ -176,10 +175,13 @@ def orders_for(epsilon: float, delta: float) -> tuple[float, ...]:
     """
     if delta == 0:
         return (2.0,)
-    share = RENYI * delta / len(FACTORS)
-    grid = 1 + np.geomspace(1e-3, 1e6, 2000)
-    best = max(grid, key=lambda order: _renyi_limit(epsilon, share, order) / order)
-    return tuple(round(1 + (float(best) - 1) * factor, 6) for factor in FACTORS)
+    best = best_order(epsilon, RENYI * delta / len(FACTORS))
+    return tuple(round(1 + (best - 1) * factor, 6) for factor in FACTORS)
+
+
+def best_order(epsilon: float, share: float) -> float:
+    """The order at which a budget admits the most Gaussian releases."""
+    return float(max(1 + np.geomspace(1e-3, 1e6, 2000), key=lambda order: _renyi_limit(epsilon, share, order) / order))
 
 
 def _renyi_limit(epsilon: float, share: float, order: float) -> float:
@@ -188,8 +190,14 @@ def _renyi_limit(epsilon: float, share: float, order: float) -> float:
     return value - 1e-12 * (1 + abs(epsilon) + abs(value))
 
 
-def _gaussian_epsilon(mu: float, delta: float) -> float:
-    """The epsilon of a mu-GDP release; 0 without one, and infinite where there is no such mu."""
+def renyi_epsilon(used: float, share: float, order: float) -> float:
+    """The epsilon, at this share of delta, of what has this D_a."""
+    return max(0.0, used - _renyi_limit(0.0, share, order))
+
+
+def gaussian_epsilon(square: float, delta: float) -> float:
+    """The epsilon of a mu-GDP release, from mu^2; 0 without one, and infinite where there is no such mu."""
+    mu = math.sqrt(square)
     if mu < LEAST or math.isinf(mu):
         return 0.0 if mu < LEAST else math.inf
     return accounting.epsilon((Gaussian(Sensitivity(mu, mu), 1.0),), delta, "replace-one")
@@ -200,18 +208,30 @@ def _price(filters: Filters, events: tuple[Event, ...], place: int) -> Price:
     """Every filter's price, at most once for each block."""
     adjacency, share = filters.adjacency, part(place)
     basic = _epsilon(events, BASIC * filters.delta * share, adjacency)
-    square = sum(_square(event, adjacency) for event in events)
-    if filters.delta == 0:
-        renyi: tuple[float, ...] = tuple(math.inf for _ in filters.orders)
-    elif all(isinstance(event, Gaussian) for event in events):
-        renyi = tuple(up(order * square / 2) for order in filters.orders)
-    else:
-        spare = SPARE * RENYI * filters.delta / len(filters.orders) * share
-        end = _epsilon(events, spare, adjacency)
-        renyi = renyi_prices(_points(events, adjacency, _rung(end)), filters.orders, spare)
-    return Price(up(square), renyi, basic)
+    spare = SPARE * RENYI * filters.delta / len(filters.orders) * share
+    renyi = renyi_costs(events, filters.orders, spare, adjacency)
+    return Price(gaussian_cost(events, adjacency), renyi, basic)
 
 
+def gaussian_cost(events: tuple[Event, ...], adjacency: Adjacency) -> float:
+    """mu^2 of all events together; infinite where no mu is known."""
+    return up(sum(_square(event, adjacency) for event in events))
+
+
+def renyi_costs(
+    events: tuple[Event, ...], orders: tuple[float, ...], spare: float, adjacency: Adjacency
+) -> tuple[float, ...]:
+    """D_a of all events together for each order, up to probability ``spare``; infinite where that is 0."""
+    if spare == 0:
+        return tuple(math.inf for _ in orders)
+    if all(isinstance(event, Gaussian) for event in events):
+        square = sum(_square(event, adjacency) for event in events)
+        return tuple(up(order * square / 2) for order in orders)
+    end = _epsilon(events, spare, adjacency)
+    return renyi_prices(_points(events, adjacency, _rung(end)), orders, spare)
+
+
+@functools.lru_cache(maxsize=4096)
 def _epsilon(events: tuple[Event, ...], delta: float, adjacency: Adjacency) -> float:
     """The price at a delta; infinite where there is none."""
     try:

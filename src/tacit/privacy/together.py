@@ -1,4 +1,5 @@
-"""Several releases about the same people as one price: what a file with a charged scaler or schema promises as a whole.
+"""Several releases about the same people as one price: :func:`spent`, and what a file with a charged scaler or schema
+promises as a whole.
 
 Nothing about the whole is stored. Its epsilon is computed from the events of its parts whenever it is asked for.
 """
@@ -6,21 +7,24 @@ Nothing about the whole is stored. Its epsilon is computed from the events of it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from tacit.checks import PrivacyError, at_most, check, refuse
-from tacit.privacy import accounting
+from tacit.arguments import checked
+from tacit.checks import PrivacyError, at_most, check, refuse, shown
 from tacit.privacy.desk import Statement
-from tacit.privacy.guarantee import Guarantee, spent
+from tacit.privacy.events import Claimed
+from tacit.privacy.guarantee import TOLERANCE, Guarantee
+from tacit.privacy.lists import price_of_list
+from tacit.privacy.theorems import MODEL
+from tacit.rounding import sum_up
 from tacit.types import ADJACENCIES, Adjacency
 from tacit.wrapping import WIDTH, fitted
 
 ADDED = (
-    "The deltas are added. The later releases may depend on what the earlier ones gave (adaptive composition): all "
-    "events are priced together where one accountant knows them all and where the events of each release were fixed in "
-    "advance; otherwise the epsilons are added."
+    "The deltas are added. The later releases may depend on what the earlier ones gave (adaptive composition). If the "
+    "events of each release were fixed in advance, the total is the smallest of several proven bounds; where a "
+    "schema that was found in the records decided on them, the epsilons are added."
 )
 """How the total is computed."""
 DECIDING = ("schema", "describe")
@@ -28,14 +32,72 @@ DECIDING = ("schema", "describe")
 the events that came about is then no bound for those that might have, but the stated epsilons are: each holds whatever
 was found (basic composition, Dwork, Kenthapadi, McSherry, Mironov & Naor 2006, Theorem 1)."""
 _AS_STATED = (
-    "A found schema decides on what is released after it, so the total is the sum of what each part states, and "
-    "{label} states it for {other} neighbours."
+    "A schema that was found in the records decides on what is released after it, so the total is the sum of what each "
+    "release states, and {method} states it for add-remove neighbours. Use adjacency='add-remove'."
+)
+_AT_LEAST = (
+    "A schema that was found in the records decides on what is released after it, so the total is the sum of what each "
+    "release states, and their deltas add up to {least}. Use delta={least} or more, or charge all of them to one "
+    "tacit.Ledger, which keeps a delta that is fixed in advance."
 )
 _UNITS = (
     "{first} protects {one} and {last} protects {other}, so there is no price for both together. Fit both with groups= "
     "and rows_per_person=, or both without."
 )
 _WHO = {"row": "single rows", "person": "all rows of a person"}
+
+
+@checked
+def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "replace-one") -> float:
+    """The total epsilon, at this delta, of several fits on the same people.
+
+    The smallest of all bounds that are proven for releases that were fixed before the first
+    (:mod:`tacit.privacy.lists`): never more than the sum, where the deltas add up to at most this delta, nor than what
+    a ledger of this delta has spent on them. After a schema that was found in the records, it is the sum of the stated
+    epsilons.
+
+    Edges: what rests on a paper's claim alone costs infinity. Two models of one protocol's collection are refused:
+    they share the contributors' noise, and only the guarantee of one record holds for both together. With a found
+    schema, a delta below the sum of theirs is refused.
+    """
+    check(
+        isinstance(guarantees, list | tuple) and all(isinstance(one, Guarantee) for one in guarantees),
+        f"Expected guarantees to be a list of guarantees (guarantee_ of fitted models), not {shown(guarantees)}.",
+    )
+    check(guarantees, "Expected at least one guarantee.")
+    collections = [one.collection for one in guarantees if one.collection and one.protects == MODEL]
+    if len(set(collections)) < len(collections):
+        refuse(
+            "Two of these models are of one protocol. If they are of one collection they share the contributors' noise "
+            "and do not add up: for all of them together only the guarantee of one record holds (record_guarantee_)."
+        )
+    if any(not one.events or any(isinstance(event, Claimed) for event in one.events) for one in guarantees):
+        return math.inf  # without noise, or with what a paper claims, which has no price of its own
+    if len(guarantees) > 1 and any(one.method in DECIDING for one in guarantees):
+        return _as_stated(guarantees, delta, adjacency)
+    return price_of_list([one.events for one in guarantees], [one.delta for one in guarantees], delta, adjacency)
+
+
+def _as_stated(guarantees: Sequence[Guarantee], delta: float, adjacency: Adjacency) -> float:
+    """The sum of epsilons that hold whatever the schema was.
+
+    What was stated for replace-one neighbours holds for add-remove too, where the analysis covers both: its sums are
+    over records that may add anything up to a norm, nothing among it, and a record that adds nothing is not there. The
+    schema itself was decided on by nothing, so under the other neighbours its own events count.
+    """
+    deltas = [one.delta for one in guarantees]
+    if math.fsum(deltas) > delta:
+        refuse(_AT_LEAST.format(least=at_most(sum_up(deltas), 3)))
+    deciding = sum(one.method in DECIDING for one in guarantees)
+    found = []
+    for one in guarantees:
+        price = one.epsilon_at(adjacency=adjacency)
+        if one.adjacency == "add-remove" != adjacency:
+            refuse(_AS_STATED.format(method=one.method))
+        first = one.method in DECIDING and deciding == 1 and one.adjacency != adjacency
+        covered = price <= one.epsilon * (1 + TOLERANCE)  # as wherever a guarantee is verified
+        found.append(one.epsilon if covered and not first else price)
+    return sum_up(found)
 
 
 @dataclass(frozen=True)
@@ -71,7 +133,7 @@ class Together:
     @property
     def delta(self) -> float:
         """The sum of the parts' deltas."""
-        return _added(one.delta for one in self.guarantees)
+        return sum_up(one.delta for one in self.guarantees)
 
     @property
     def epsilon(self) -> float:
@@ -84,26 +146,19 @@ class Together:
         return f"{self.guarantees[-1].protects}, with everything that was released before it"
 
     def epsilon_at(self, *, adjacency: Adjacency | None = None) -> float:
-        """The epsilon of all parts together, at the sum of their deltas.
+        """The epsilon of all parts together, at the sum of their deltas: what :func:`spent` says.
 
-        The smallest of three bounds: all events priced together; each part at an equal share of delta; each part at a
-        delta of its own. It is never said to be less than that of a part at its own delta, although at a larger delta
-        it may be. After a schema that was found in the records, it is the sum of the stated epsilons.
+        It is never said to be less than that of a part at its own delta, although at a larger delta it may be.
 
         Edges: infinite where a part has no noise or rests on a claim; PrivacyError where the analysis of a part does
         not cover the adjacency.
         """
         chosen = self.adjacency if adjacency is None else adjacency
         check(chosen in ADJACENCIES, f"Expected adjacency={chosen!r} to be 'replace-one' or 'add-remove'.")
-        decided = any(one.method in DECIDING for one in self.guarantees[:-1])
-        for label, one in self.parts if decided else ():
-            if one.adjacency != chosen:
-                refuse(_AS_STATED.format(label=label, other=one.adjacency))
         total = spent(list(self.guarantees), delta=self.delta, adjacency=chosen)
-        if math.isinf(total) or decided:
-            return total if math.isinf(total) else _added(one.epsilon for one in self.guarantees)
-        each = [accounting.epsilon(one.events, one.delta, chosen) for one in self.guarantees]
-        return max(*each, min(total, _added(each)))
+        if math.isinf(total):
+            return total
+        return max(total, *(one.epsilon_at(adjacency=chosen) for one in self.guarantees))
 
     def verify(self) -> float:
         """Verify every part as :meth:`Guarantee.verify` does, and return the total; raise PrivacyError otherwise."""
@@ -152,10 +207,3 @@ class Together:
         except PrivacyError:
             return ""
         return "infinity" if math.isinf(total) else at_most(total, 6)
-
-
-def _added(numbers: Iterable[float]) -> float:
-    """A sum without rounding errors, rounded up."""
-    exact = sum(map(Fraction, numbers), Fraction(0))
-    total = float(exact)
-    return total if Fraction(total) >= exact else math.nextafter(total, math.inf)

@@ -108,9 +108,7 @@ def _job(people: Hospital, epsilon: float) -> tuple[Job, AdditiveClassifier]:
         ("Train the model", f"a curve for each of {len(people.schema.columns)} columns, shown above"),
         ("Score it on held-out patients", _scored(found)),
     )
-    steps = tuple(
-        Step(did, out, entry.guarantee.epsilon_at(delta=DELTA)) for (did, out), entry in zip(said, entries, strict=True)
-    )
+    steps = tuple(Step(did, out, entry.epsilon_at(DELTA)) for (did, out), entry in zip(said, entries, strict=True))
     return Job(steps, balance), model
 
 
