@@ -13,7 +13,7 @@ from papers.engine.figure import Panel
 from papers.pages.excerpts import EXCERPTS, Excerpt
 from papers.pages.kept import DOCS, Stand
 
-MOST_BYTES = 60_000
+MOST_BYTES = 80_000
 """No picture of a page is larger."""
 
 
