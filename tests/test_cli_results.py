@@ -131,7 +131,8 @@ def test_results_are_written_before_anything_is_printed(name, folder, monkeypatc
     def gone(*words, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(import_module(f"tacit.cli.{module}"), "print", gone, raising=False)
+    for printer in (module, "terminal"):
+        monkeypatch.setattr(import_module(f"tacit.cli.{printer}"), "print", gone, raising=False)
     assert main([*line.split(), place]) == 130
     assert Path(place).stat().st_size > 100
 

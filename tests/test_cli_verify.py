@@ -41,6 +41,15 @@ def test_released_numbers_carry_a_guarantee_that_is_verified(name, guarantees, f
     assert "NOT VERIFIED" in capsys.readouterr().err
 
 
+def test_a_models_file_without_its_first_entry_is_no_table(folder, capsys):
+    """It would state the price of the model alone, without what was paid for before."""
+    content = json.loads(Path("model.json").read_text(encoding="utf-8"))
+    del content["format"]
+    Path("model.json").write_text(json.dumps(content), encoding="utf-8")
+    assert main(["verify", "model.json"]) == 2
+    assert "VERIFIED. " not in capsys.readouterr().out
+
+
 def test_several_files_are_verified_and_one_that_fails_is_enough(folder, capsys):
     Ledger("l.sqlite", 1.0, 1e-3)
     assert main(["verify", "model.json", "scores.json", "l.sqlite"]) == 0

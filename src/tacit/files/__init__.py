@@ -22,6 +22,7 @@ from tacit.files import models, tensors
 from tacit.files.pipelines import entrance, is_pipeline, joined, promised, split, unwrapped, wrapped
 from tacit.files.steps import objection
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.statements import SCORES, TABLE
 from tacit.privacy.together import Together
 from tacit.reading import LARGEST, named, need, parse, read_bytes, write_whole
 from tacit.schema import Schema
@@ -48,6 +49,11 @@ _NO_SCHEMA = (
 )
 
 
+_RELEASED = (
+    {"level", "classes", "positive", "scores", "guarantee"},
+    {"records", "level", "columns", "left_out", "schema", "guarantee"},
+)
+"""What stands in the files of scores and of tables of statistics."""
 _FOREIGN = (
     "This is not a Tacit file: it is neither a model, nor scores or statistics with their guarantee, nor a guarantee "
     "or a ledger."
@@ -190,9 +196,10 @@ def _beside(data: object) -> tuple[Guarantee, ...]:
     """A guarantee alone, or the one that stands beside released numbers; of these with a found schema, that of both."""
     if isinstance(data, dict) and "format" not in data:
         kept, schema = data.get("guarantee"), data.get("schema")
-        if not isinstance(kept, dict) or "format" not in kept:
-            raise ForeignFile(_FOREIGN)
+        if set(data) not in _RELEASED or not isinstance(kept, dict) or "format" not in kept:
+            raise ForeignFile(_FOREIGN)  # a model's file without its first entry too, which says what else was paid for
         own = Guarantee.from_dict(kept)
+        need(own.protects in (SCORES, TABLE), "Its guarantee is not one of scores or of a table.")
         found = schema.get("found") if isinstance(schema, dict) else None
         if found is None:
             return (own,)

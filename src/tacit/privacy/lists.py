@@ -20,8 +20,6 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 
-from scipy.optimize import minimize_scalar
-
 from tacit.checks import PrivacyError
 from tacit.privacy import accounting
 from tacit.privacy.events import Event, Gaussian, PoissonGaussian
@@ -87,6 +85,8 @@ def _renyi(lists: Sequence[tuple[Event, ...]], delta: float, adjacency: Adjacenc
         )
         found = renyi_epsilon(sum_up(each), delta, order)
         return found if found < math.inf else 1e9 * known  # a search cannot compare infinities
+
+    from scipy.optimize import minimize_scalar  # slow to import, and most commands do without it
 
     ends = (math.log(_LEAST), math.log(_FACTOR * (best_order(known, delta) - 1)))
     return float(minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": _PRECISION}).fun)
