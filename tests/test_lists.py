@@ -4,6 +4,7 @@ import itertools
 import math
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -15,7 +16,7 @@ from tacit.cli.main import main
 from tacit.privacy import accounting
 from tacit.privacy.events import Gaussian, Objective, PoissonGaussian, Response, Sensitivity, Sphere
 from tacit.privacy.lists import price_of_list
-from tacit.privacy.privacy_filters import Filters, Price, orders_for
+from tacit.privacy.privacy_filters import Filters, Price, gaussian_cost, orders_for
 from tacit.privacy.together import Together
 
 RNG = np.random.default_rng(0)
@@ -168,3 +169,27 @@ def test_show_says_what_its_columns_mean(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "Parts add up; epsilons do not." in shown
     assert "left: the largest epsilon that one more release may have" in shown
+
+
+def test_rows_and_people_have_no_price_together():
+    rows = tacit.statistics.mean([0.1, 0.2, 0.3], bounds=(0, 1), epsilon=1.0, delta=1e-6)
+    people = tacit.statistics.mean(
+        [0.1, 0.2, 0.3], bounds=(0, 1), epsilon=1.0, delta=1e-6, groups=[1, 1, 2], rows_per_person=2
+    )
+    with pytest.raises(PrivacyError, match="no price for both together"):
+        spent([rows.guarantee, people.guarantee], delta=2e-6)
+    assert spent([rows.guarantee, rows.guarantee], delta=2e-6) > 1
+
+
+def test_what_was_found_is_added_as_stated():
+    found = tacit.statistics.private_categories(["a", "b", "a"] * 50, epsilon=0.5, delta=1e-6)
+    mean = tacit.statistics.mean([0.1, 0.2, 0.3], bounds=(0, 1), epsilon=1.0, delta=1e-6)
+    assert spent([found.guarantee, mean.guarantee], delta=2e-6) == pytest.approx(1.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-17, 1e-12, 1e-7, 9.9e-5, 1.1e-4, 1e-2, 1.0])
+def test_a_pure_epsilon_has_no_smaller_mu_than_the_exact_one(epsilon):
+    with mpmath.workdps(60):
+        exact = 2 * mpmath.sqrt(2) * mpmath.erfinv(mpmath.tanh(mpmath.mpf(epsilon) / 2))
+        cost = gaussian_cost((Sphere(Sensitivity(1, 1), 1 / epsilon),), "replace-one")
+        assert exact**2 <= cost <= exact**2 * (1 + 1e-8)

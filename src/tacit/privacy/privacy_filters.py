@@ -261,11 +261,15 @@ def _square(event: Event, adjacency: Adjacency) -> float:
 
     A sample costs no more than all records. A pure epsilon is mu-GDP with mu = 2 Phi^-1(1/(1 + e^-epsilon)): the
     trade-off function of randomised response is two straight lines that meet where it equals its argument, and the
-    Gaussian's is convex, has the same ends, and meets it there.
+    Gaussian's is convex, has the same ends, and meets it there. Below 1e-4 the difference from a half has too few
+    digits, and mu is at most sqrt(pi/2) epsilon: mu = 2 Phi^-1(1/2 + tanh(epsilon/2)/2) is sqrt(pi/2) epsilon
+    (1 - (4 - pi) epsilon^2/48 + ...).
     """
     factor = 1 if adjacency == "add-remove" else 2
     if isinstance(event, Gaussian):
         return up(event.count * (event.sensitivity.under(adjacency) / event.scale) ** 2)
     if isinstance(event, PoissonGaussian) or (isinstance(event, SubsetGaussian) and adjacency == "replace-one"):
         return up(event.count * (factor * event.clip / event.scale) ** 2)
-    return float((2 * ndtri(expit(-_epsilon((event,), 0.0, adjacency)))) ** 2) * (1 + 1e-9)
+    epsilon = _epsilon((event,), 0.0, adjacency)
+    mu = math.sqrt(math.pi / 2) * epsilon if epsilon < 1e-4 else 2 * float(ndtri(expit(-epsilon)))
+    return mu**2 * (1 + 1e-9)

@@ -27,18 +27,18 @@ ADDED = (
     "schema that was found in the records decided on them, the epsilons are added."
 )
 """How the total is computed."""
-DECIDING = ("schema", "describe")
-"""Methods that find columns and categories, and so decide on the events of whatever is trained with them. The price of
-the events that came about is then no bound for those that might have, but the stated epsilons are: each holds whatever
-was found (basic composition, Dwork, Kenthapadi, McSherry, Mironov & Naor 2006, Theorem 1)."""
-_AS_STATED = (
-    "A schema that was found in the records decides on what is released after it, so the total is the sum of what each "
-    "release states, and {method} states it for add-remove neighbours. Use adjacency='add-remove'."
+DECIDING = ("schema", "describe", "bounds", "categories")
+"""Methods that find columns, bounds and categories, and so decide on the events of whatever is trained with them. The
+price of the events that came about is then no bound for those that might have, but the stated epsilons are: each holds
+whatever was found (basic composition, Dwork, Kenthapadi, McSherry, Mironov & Naor 2006, Theorem 1)."""
+_FOUND = (
+    "What was found in the records (a schema, bounds, categories) decides on what is released after it, so the total "
+    "is the sum of what each release states, and "
 )
-_AT_LEAST = (
-    "A schema that was found in the records decides on what is released after it, so the total is the sum of what each "
-    "release states, and their deltas add up to {least}. Use delta={least} or more, or charge all of them to one "
-    "tacit.Ledger, which keeps a delta that is fixed in advance."
+_AS_STATED = _FOUND + "{method} states it for add-remove neighbours. Use adjacency='add-remove'."
+_AT_LEAST = _FOUND + (
+    "their deltas add up to {least}. Use delta={least} or more, or charge all of them to one tacit.Ledger, which keeps "
+    "a delta that is fixed in advance."
 )
 _UNITS = (
     "{first} protects {one} and {last} protects {other}, so there is no price for both together. Fit both with groups= "
@@ -53,18 +53,20 @@ def spent(guarantees: list[Guarantee], *, delta: float, adjacency: Adjacency = "
 
     The smallest of all bounds that are proven for releases that were fixed before the first
     (:mod:`tacit.privacy.lists`): never more than the sum, where the deltas add up to at most this delta, nor than what
-    a ledger of this delta has spent on them. After a schema that was found in the records, it is the sum of the stated
-    epsilons.
+    a ledger of this delta has spent on them. After what decides on later releases (a schema, bounds
+    or categories that were found in the records) it is the sum of the stated epsilons.
 
     Edges: what rests on a paper's claim alone costs infinity. Two models of one protocol's collection are refused:
-    they share the contributors' noise, and only the guarantee of one record holds for both together. With a found
-    schema, a delta below the sum of theirs is refused.
+    they share the contributors' noise, and only the guarantee of one record holds for both together. Guarantees of
+    rows and of people have no price together. With a found schema, a delta below the sum of theirs is refused.
     """
     check(
         isinstance(guarantees, list | tuple) and all(isinstance(one, Guarantee) for one in guarantees),
         f"Expected guarantees to be a list of guarantees (guarantee_ of fitted models), not {shown(guarantees)}.",
     )
     check(guarantees, "Expected at least one guarantee.")
+    if len({one.unit for one in guarantees}) > 1:
+        refuse(_UNITS.format(first="One of these guarantees", one=_WHO["row"], last="another", other=_WHO["person"]))
     collections = [one.collection for one in guarantees if one.collection and one.protects == MODEL]
     if len(set(collections)) < len(collections):
         refuse(
@@ -88,6 +90,8 @@ def _as_stated(guarantees: Sequence[Guarantee], delta: float, adjacency: Adjacen
     deltas = [one.delta for one in guarantees]
     if math.fsum(deltas) > delta:
         refuse(_AT_LEAST.format(least=at_most(sum_up(deltas), 3)))
+    if any(one.status != "proven" for one in guarantees):
+        return math.inf  # what it states may not hold for what might have been found
     deciding = sum(one.method in DECIDING for one in guarantees)
     found = []
     for one in guarantees:
