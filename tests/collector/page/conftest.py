@@ -173,7 +173,7 @@ class Device:
 
     def tab(self):
         page = self.context.new_page()
-        page.set_default_timeout(5000)
+        page.set_default_timeout(30_000)
         page.on(
             "console", lambda line: self.complaints.append(line.text) if line.type in ("error", "warning") else None
         )
