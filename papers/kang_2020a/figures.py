@@ -155,7 +155,7 @@ def check_curves(points: Sequence[Point], expected: Mapping[str, Any]) -> list[F
         says.beats(done, said["gap_better"], OURS, (OBJECTIVE, BASSILY, PRINTED), y="gap"),
         says.vanishes(done, said["gap_zero"], OURS),
         says.proven_price(done, OURS),
-        says.chances(done),
+        says.chances(done, LINEAR),
     ]
 
 

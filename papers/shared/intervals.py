@@ -65,9 +65,18 @@ def combined(parts: Sequence[tuple[float, Sequence[float]]], level: float = LEVE
     return Interval(middle, middle - half, middle + half)
 
 
+def deviation(values: Sequence[float], level: float = LEVEL) -> Interval:
+    """The standard deviation of one sample, with its interval by chi-square."""
+    if len(values) < 2:
+        return Interval(math.nan, math.nan, math.nan)
+    freedom, found = len(values) - 1, statistics.stdev(values)
+    low, high = (found * math.sqrt(freedom / stats.chi2.ppf(q, freedom)) for q in (0.5 + level / 2, 0.5 - level / 2))
+    return Interval(found, float(low), float(high))
+
+
 @dataclass(frozen=True)
 class Count:
-    """How many answers are yes, no, and cannot be told."""
+    """How many answers are yes, no, and undecided."""
 
     yes: int
     no: int
@@ -85,7 +94,7 @@ class Count:
         return self.yes + self.no + self.open
 
     def more_than(self, share: float) -> bool | None:
-        """Whether yes holds in more than that share; None where those that cannot be told would decide it."""
+        """Whether yes holds in more than that share; None where the undecided ones would decide it."""
         needed = share * self.total
         return True if self.yes > needed else False if self.yes + self.open <= needed else None
 
@@ -101,4 +110,4 @@ class Count:
 
     def told(self, things: str) -> str:
         """How many of these things say yes, in words."""
-        return f"{self.yes} of {self.total} {things}" + (f" ({self.open} cannot be told)" if self.open else "")
+        return f"{self.yes} of {self.total} {things}" + (f" ({self.open} undecided)" if self.open else "")

@@ -1,26 +1,29 @@
 """What papers say about curves, and whether points show it: each function gives one finding with its figures.
 
 Every comparison is two-sided, by a 95% interval of the difference over seeds (:mod:`papers.shared.intervals`): yes, no,
-or cannot be told where the interval holds the limit. A statement about many cells is seen when enough of them say yes,
-not seen when even those that cannot be told would not be enough, and open between.
+or undecided where the interval holds the limit. A statement about many cells is seen when enough of them say yes, not
+seen when even the undecided ones would not be enough, and open between. Where one cell of many is enough, its interval
+has the level that this number of tries asks for.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from papers.engine.figure import Finding, Point
-from papers.shared.intervals import LEVEL, Count, Interval, combined, mean, paired
+from papers.shared.curves import REFERENCE, Curve
+from papers.shared.intervals import LEVEL, Count, Interval, combined, deviation, mean, paired
 
 MOST = 0.5
 """'On most data sets': in more than half of the cells."""
 ALMOST = 0.02
-"""'Almost the same': accuracies, or gaps, that differ by no more."""
+"""'Almost the same': an accuracy, or a gap, that is worse by no more. Being better by more is told, and no fault."""
 ZERO = 0.01
 """'Almost 0': a gap in the mean loss of no more."""
+BY_ACCURACY = " Settings were chosen for accuracy, not for the gap."
+"""Beside every finding about gaps: accuracy does not see how long the weights are, and a gap does."""
 
 Cell = tuple[str, float]
 Term = tuple[float, Sequence[float]]
@@ -47,7 +50,7 @@ def follows(points: Sequence[Point], statement: str, methods: Sequence[str], y: 
         return Finding(statement, None, "Fewer than two epsilons were measured.")
     changes = {name: _signed(_contrast(points, ends), y) for name, ends in curves.items()}
     rises = Count.of(change.above(0) for change in changes.values())
-    strict = 1 - (1 - LEVEL) / len(curves)
+    strict = _strict(len(curves))
     falls = Count.of((-_signed(_contrast(points, ends, strict), y)).above(0) for ends in curves.values())
     name, worst = min(changes.items(), key=lambda pair: pair[1].mean)
     words = f"; worst is {name}, {_words(worst)}" if worst.mean < 0 else ""
@@ -55,7 +58,7 @@ def follows(points: Sequence[Point], statement: str, methods: Sequence[str], y: 
     return Finding(
         statement, holds,
         f"From the smallest to the largest epsilon the {y} gets better on {rises.told('curves')} and "
-        f"worse on {falls.yes}{words}.",
+        f"worse on {falls.yes}{words}.{_aside(y)}",
     )  # fmt: skip
 
 
@@ -74,25 +77,31 @@ def beats(
             words.append(f"than {other} in {found.told('cells')}, worse in {found.no} (median lead {middle:+.4f})")
     if not words:
         return Finding(statement, None, "The methods were not measured at a common epsilon.")
-    return Finding(statement, Count.of(answers).all, f"{ours} has a better {y} " + "; ".join(words) + ".")
+    return Finding(statement, Count.of(answers).all, f"{ours} has a better {y} " + "; ".join(words) + "." + _aside(y))
 
 
 def alike(
     points: Sequence[Point], statement: str, ours: str, others: Sequence[str], y: str = "accuracy", some: bool = False
 ) -> Finding:
-    """Is ours within ``ALMOST`` of each (or of ``some``) of the others, or better, in most cells?"""
+    """Is ours no more than ``ALMOST`` worse than each (or than ``some``) of the others, in most cells?
+
+    The papers say 'almost the same (or even better)', so better is no fault; how often it is better by more than
+    ``ALMOST``, and so not the same, is told.
+    """
     words, answers = [], []
     for other in others:
         leads = _leads(points, y, ours, other)
         if leads:
             found = Count.of(lead.above(-ALMOST) for lead in leads)
             answers.append(found.more_than(MOST))
-            words.append(f"{found.told('cells')} of {other}")
+            more = Count.of(lead.above(ALMOST) for lead in leads)
+            words.append(f"than {other} in {found.told('cells')} (better by more than {ALMOST:g} in {more.yes})")
+    asked = f"{statement} (taken as: no more than {ALMOST:g} worse)"
     if not words:
-        return Finding(statement, None, "The methods were not measured at a common epsilon.")
+        return Finding(asked, None, "The methods were not measured at a common epsilon.")
     return Finding(
-        statement, Count.of(answers).any if some else Count.of(answers).all,
-        f"The {y} of {ours} is no more than {ALMOST:g} worse in " + ", ".join(words) + ".",
+        asked, Count.of(answers).any if some else Count.of(answers).all,
+        f"The {y} of {ours} is no more than {ALMOST:g} worse " + ", ".join(words) + f".{_aside(y)}",
     )  # fmt: skip
 
 
@@ -100,7 +109,7 @@ def gains(points: Sequence[Point], statement: str, ours: str, others: Sequence[s
     """Is the lead over the others' best accuracy larger at the largest epsilon than at the smallest, on most sets?"""
     words, answers = [], []
     for data, low, high in _ends(points, ours):
-        rivals = [_best(points, others, data, epsilon) for epsilon in (low, high)]
+        rivals = [_best(points, others, data, epsilon, "accuracy") for epsilon in (low, high)]
         if not all(rivals):
             continue
         sides = [_values(points, "accuracy", ours, data, epsilon) for epsilon in (low, high)]
@@ -124,8 +133,9 @@ def behind(points: Sequence[Point], statement: str, ours: str, others: Sequence[
         return Finding(statement, None, f"No epsilon of at most {below:g} was measured.")
     (data, epsilon), worst = min(known.items(), key=lambda pair: pair[1].mean)
     lost = Count.of((-lead).above(0) for lead in known.values())
+    surely = [_lead(points, ours, others, cell, level=_strict(len(known))) for cell in known]
     return Finding(
-        statement, lost.any,
+        statement, _one(lost, ((-lead).above(0) for lead in surely if lead)),
         f"{ours} is behind in {lost.told('cells')} with epsilon <= {below:g}; at worst {_words(worst)}, {data} at "
         f"epsilon = {epsilon:g}.",
     )  # fmt: skip
@@ -138,59 +148,122 @@ def vanishes(points: Sequence[Point], statement: str, ours: str) -> Finding:
     gaps = {data: mean(values) for data, values in ends.items() if values}
     if not gaps:
         return Finding(statement, None, "No gap was measured.")
-    small = Count.of(None if (over := gap.above(ZERO)) is None else not over for gap in gaps.values())
+    small = Count.of(_below(gap, ZERO) for gap in gaps.values())
+    surely = (_below(mean(ends[data], _strict(len(gaps))), ZERO) for data in gaps)
     words = ", ".join(f"{data} {gap.mean:.4f}" for data, gap in gaps.items())
-    return Finding(statement, small.any, f"Gap of {ours} at the largest epsilon: {words}.")
+    return Finding(statement, _one(small, surely), f"Gap of {ours} at the largest epsilon: {words}.{_aside('gap')}")
 
 
-def fluctuates(points: Sequence[Point], statement: str, method: str) -> Finding:
-    """Does its accuracy fall somewhere by more than ``ALMOST`` as epsilon grows?"""
-    falls = {}
+def fluctuates(points: Sequence[Point], statement: str, method: str, y: str = "accuracy") -> Finding:
+    """On most sets, do single runs at some epsilon differ by more than ``ALMOST`` (the standard deviation over seeds)?
+
+    That is what makes a curve of single runs jump. A curve of means over the same seeds at every epsilon does not: a
+    model that is all noise has the same accuracy at each. Where every seed has a split of its own, the deviation also
+    has to be above that of the model without privacy, which is the splits'.
+    """
+    words, answers = [], []
     for data, _, _ in _ends(points, method):
-        values = [_values(points, "accuracy", method, d, e) for d, e in cells(points, method) if d == data]
-        steps = [_contrast(points, [(1.0, a), (-1.0, b)]) for a, b in itertools.pairwise(values)]
-        falls[data] = max(steps, key=lambda fall: fall.mean)
-    if not falls:
+        epsilons = [epsilon for name, epsilon in cells(points, method) if name == data]
+        runs = [_values(points, y, method, data, epsilon) for epsilon in epsilons]
+        plain = _values(points, y, REFERENCE, data, epsilons[0])
+        limit = max(ALMOST, deviation(plain).mean) if len(plain) > 1 else ALMOST
+        wide = Count.of(deviation(values).above(limit) for values in runs if values)
+        surely = (deviation(values, _strict(len(runs))).above(limit) for values in runs if values)
+        answers.append(_one(wide, surely))
+        most = max(deviation(values).mean for values in runs if values)
+        words.append(f"{data} at {wide.told('epsilons')}, at most {most:.4g}")
+    if not words:
         return Finding(statement, None, "Fewer than two epsilons were measured.")
-    words = ", ".join(f"{data} {_words(fall)}" for data, fall in falls.items())
-    seen = Count.of(fall.above(ALMOST) for fall in falls.values()).any
-    return Finding(statement, seen, f"Largest fall of {method} to the next epsilon: {words}.")
+    return Finding(
+        statement, Count.of(answers).more_than(MOST),
+        f"The {y} of one run of {method} has a standard deviation above {ALMOST:g}: {'; '.join(words)}.{_aside(y)}",
+    )  # fmt: skip
 
 
-def proven_price(points: Sequence[Point], ours: str) -> Finding:
-    """Not in the papers: does some method with a proof reach the accuracy of the published one, which has none?"""
-    statement = f"Not in the paper: a method with a proof is as accurate as {ours}, up to {ALMOST:g}."
+def proven_price(points: Sequence[Point], ours: str, y: str = "accuracy") -> Finding:
+    """Not in the papers: is some method with a proof as good as the published one, which has none?"""
+    good = "is as accurate" if y == "accuracy" else f"has as small a {y}"
+    statement = f"Not in the paper: a method with a proof {good} as {ours}, up to {ALMOST:g}."
     fair = [p for p in points if p["method"] == ours or p["status"] == "proven"]  # a curve may be proven in part
     proven = list(dict.fromkeys(p["method"] for p in fair if p["method"] != ours))
-    leads = {cell: _lead(fair, ours, proven, cell) for cell in cells(points, ours)}
+    leads = {cell: _lead(fair, ours, proven, cell, y) for cell in cells(points, ours)}
     known = {cell: lead for cell, lead in leads.items() if lead is not None}
     if not known:
         return Finding(statement, None, "No method with a proof was measured at the same epsilons.")
     near = Count.of((-lead).above(-ALMOST) for lead in known.values())
+    better = Count.of(lead.above(0) for lead in known.values())
     (data, epsilon), lead = max(known.items(), key=lambda pair: pair[1].mean)
     return Finding(
         statement, near.all,
-        f"In {near.told('cells')}; the largest lead of {ours} is {_words(lead)}, {data} at epsilon = {epsilon:g}.",
+        f"In {near.told('cells')}. The {y} of {ours} is better than the best of them in {better.yes}, worse in "
+        f"{better.no}; its largest lead is {_words(lead)}, {data} at epsilon = {epsilon:g}.{_aside(y)}",
     )  # fmt: skip
 
 
-def chances(points: Sequence[Point]) -> Finding:
-    """Not in the papers: had every tuned method as many settings, and does no choice lie at an edge of its grid?"""
+def chances(points: Sequence[Point], curves: Sequence[Curve] = ()) -> Finding:
+    """Not in the papers: does no choice lie at an edge of its grid, or at the longest run that the ``curves`` allow?
+
+    An edge is one beyond which the grid could still be extended; where a curve's axis ends at its ``highest`` value,
+    longer runs are not tried, and a choice there may be one of want.
+    """
     tuned = [p for p in points if p.get("validation") is not None]
     statement = (
-        "Not in the paper: no choice lies at the edge of what was tried, in step size or length (a limit that the "
-        "settings name is none)."
+        "Not in the paper: no choice lies at the edge of what was tried, in step size or length, or at the longest run "
+        "that is allowed."
     )
     if not tuned:
         return Finding(statement, None, "Nothing was chosen.")
     edges = list(dict.fromkeys(f"{p['method']} on {p['data']} at {p['epsilon']:g}" for p in tuned if not p["inside"]))
-    tried, cells = [p["tried"] for p in tuned], {(p["method"], p["data"], p["epsilon"]) for p in tuned}
+    tried, places = [p["tried"] for p in tuned], {(p["method"], p["data"], p["epsilon"]) for p in tuned}
     where = f" ({', '.join(edges[:3])}{', ...' * (len(edges) > 3)})" if edges else ""
+    longest, words = _longest(tuned, curves)
     return Finding(
-        statement, not edges,
-        f"{min(tried)} to {max(tried)} settings were tried in each of {len(cells)} cells; at an edge: "
-        f"{len(edges)}{where}.",
+        statement, not edges and not longest,
+        f"{min(tried)} to {max(tried)} settings were tried in each of {len(places)} cells; at an edge: "
+        f"{len(edges)}{where}{words}.",
     )  # fmt: skip
+
+
+def _longest(tuned: Sequence[Point], curves: Sequence[Curve]) -> tuple[int, str]:
+    """How many choices are the longest run allowed, and that in words; a choice a cell, or a split."""
+    ends = {c.label: {f"{a.name} = {a.highest:g}" for a in c.axes if math.isfinite(a.highest)} for c in curves}
+    limited = {method: values for method, values in ends.items() if values}
+    chosen = {
+        (p["method"], p["data"], p["epsilon"], p.get("seed") if p.get("resplit") else 0): set(p["chosen"].split(", "))
+        for p in tuned
+        if p["method"] in limited
+    }
+    if not chosen:
+        return 0, ""
+    by_method = {
+        method: sum(bool(setting & values) for (name, *_), setting in chosen.items() if name == method)
+        for method, values in limited.items()
+    }
+    found = [
+        f"{method}, {' or '.join(sorted(limited[method]))}: {count}" for method, count in by_method.items() if count
+    ]
+    total = sum(by_method.values())
+    named = f" ({'; '.join(found)})" if found else ""
+    return total, f"; at the longest run allowed: {total} of {len(chosen)} choices{named}"
+
+
+def _aside(y: str) -> str:
+    return BY_ACCURACY if y == "gap" else ""
+
+
+def _strict(tries: int) -> float:
+    """The level at which one of so many may decide: of many flat ones some stand out by chance."""
+    return 1 - (1 - LEVEL) / tries
+
+
+def _one(each: Count, surely: Iterable[bool | None]) -> bool | None:
+    """Whether one says yes, at the strict level; no needs all of them, each at its own level."""
+    return True if any(surely) else False if each.any is False else None
+
+
+def _below(found: Interval, limit: float) -> bool | None:
+    over = found.above(limit)
+    return None if over is None else not over
 
 
 def _words(found: Interval) -> str:
@@ -226,15 +299,18 @@ def _leads(points: Sequence[Point], y: str, ours: str, other: str) -> list[Inter
     return [_signed(_contrast(points, [(1.0, mine), (-1.0, theirs)]), y) for mine, theirs in told]
 
 
-def _best(points: Sequence[Point], others: Sequence[str], data: str, epsilon: float) -> list[float]:
-    """The accuracies of that of the others with the best mean."""
-    found = [_values(points, "accuracy", other, data, epsilon) for other in others]
-    return max((values for values in found if values), key=statistics.fmean, default=[])
+def _best(points: Sequence[Point], others: Sequence[str], data: str, epsilon: float, y: str) -> list[float]:
+    """The values of that of the others with the best mean."""
+    found = [values for other in others if (values := _values(points, y, other, data, epsilon))]
+    best = max if y == "accuracy" else min
+    return best(found, key=statistics.fmean) if found else []
 
 
-def _lead(points: Sequence[Point], ours: str, others: Sequence[str], cell: Cell) -> Interval | None:
-    best = _best(points, others, *cell)
-    return _contrast(points, [(1.0, _values(points, "accuracy", ours, *cell)), (-1.0, best)]) if best else None
+def _lead(
+    points: Sequence[Point], ours: str, others: Sequence[str], cell: Cell, y: str = "accuracy", level: float = LEVEL
+) -> Interval | None:
+    mine, best = _values(points, y, ours, *cell), _best(points, others, *cell, y)
+    return _signed(_contrast(points, [(1.0, mine), (-1.0, best)], level), y) if mine and best else None
 
 
 def _contrast(points: Sequence[Point], terms: Sequence[Term], level: float = LEVEL) -> Interval:

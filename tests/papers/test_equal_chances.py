@@ -11,6 +11,8 @@ from papers.engine.library import load
 from papers.shared import intervals
 from papers.shared.accuracy import show
 from papers.shared.choosing import Axis, choose, count
+from papers.shared.curves import Curve
+from papers.shared.statements import chances
 
 STEP, LENGTH = Axis("step", (0.01, 0.1, 1.0)), Axis("steps", (10, 100), lowest=1, highest=100)
 
@@ -77,6 +79,28 @@ def test_one_value_alone_may_be_moved_by_a_factor():
     assert choose((Axis("steps", (60,)),), lambda setting: (0.0, 0.0)).tried == 1
 
 
+def choice(chosen, method="m", seed=0, inside=True, resplit=False):
+    return {
+        "data": "a", "method": method, "epsilon": 0.1, "seed": seed, "resplit": resplit, "validation": 0.9, "tried": 6,
+        "inside": inside, "chosen": chosen,
+    }  # fmt: skip
+
+
+def test_choices_at_the_longest_run_are_counted():
+    """Nothing beyond is tried, so that they lie at no edge; that is not to say that longer runs would not be better."""
+    curves = [Curve("m", None, (STEP, LENGTH)), Curve("free", None, (STEP,))]
+    points = [choice("step = 0.1, steps = 100", seed=s) for s in (0, 1)] + [choice("step = 0.1", "free")]
+    found = chances(points, curves)
+    assert found.holds is False
+    assert "at an edge: 0; at the longest run allowed: 1 of 1 choices (m, steps = 100: 1)" in found.seen
+    assert chances([choice("step = 0.1, steps = 10")], curves).holds
+    assert chances([choice("step = 1, steps = 10", inside=False)], curves).holds is False
+    splits = [choice(f"step = 0.1, steps = {n}", seed=n, resplit=True) for n in (10, 100, 100)]
+    assert "2 of 2 choices" not in chances(splits, curves).seen
+    assert "1 of 2 choices" in chances(splits, curves).seen  # a choice a split
+    assert "longest" not in chances([choice("step = 0.1", "free")], curves).seen
+
+
 def test_a_curve_whose_guarantee_changes_is_drawn_as_one_line_a_status():
     shared = {"data": "a", "loss": 1.0, "gap": 0.1, "accuracy": 0.5, "noiseless": None, "seed": 0}
     points = [{**shared, "method": "m", "epsilon": e, "status": s} for e, s in ((0.1, "proven"), (1.0, "refuted"))]
@@ -112,6 +136,15 @@ def test_a_difference_is_that_of_welch():
     assert (intervals.mean(list(one)).low, intervals.mean(list(one)).high) == pytest.approx(single)
 
 
+def test_a_deviation_has_the_interval_of_chi_square():
+    values = list(np.random.default_rng(0).normal(0.0, 2.0, size=8))
+    found = intervals.deviation(values)
+    share = [stats.chi2.cdf(7 * (found.mean / end) ** 2, 7) for end in (found.low, found.high)]
+    assert share == pytest.approx([0.975, 0.025])
+    assert intervals.deviation([1.0]).above(0.0) is None
+    assert intervals.deviation([1.0, 1.0]).above(0.0) is False
+
+
 def test_pairs_are_compared_within_their_split():
     """Two methods that differ by exactly 1 on splits that differ by far more; and against Student's t."""
     splits = [10.0, -20.0, 35.0]
@@ -135,5 +168,5 @@ def test_answers_and_their_counts():
     assert (found.all, found.any) == (False, True)
     assert intervals.Count.of([True, None]).all is None
     assert intervals.Count.of([False, None]).any is None
-    assert found.told("cells") == "2 of 4 cells (1 cannot be told)"
+    assert found.told("cells") == "2 of 4 cells (1 undecided)"
     assert intervals.Count.of([True]).told("curves") == "1 of 1 curves"

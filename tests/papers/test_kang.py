@@ -172,7 +172,6 @@ def test_statements_see_what_is_there_and_what_is_not():
     assert says.behind(both, "s", "ours", ("other",), below=0.1).holds
     assert says.behind(both, "s", "other", ("ours",), below=0.1).holds is False
     assert says.alike(both, "s", "ours", ("other",)).holds is False
-    assert says.fluctuates(line("ours", {0.1: 0.9, 0.5: 0.7, 1.0: 0.9}), "s", "ours").holds
     assert says.fluctuates(both, "s", "ours").holds is False
     assert says.vanishes(line("ours", {0.1: 1.0, 1.0: 0.005}, y="gap"), "s", "ours").holds
     assert says.vanishes(line("ours", {0.1: 0.005, 1.0: 1.0}, y="gap"), "s", "ours").holds is False
@@ -220,7 +219,65 @@ def test_statements_cannot_tell_what_noise_hides():
         assert says.alike(points, "s", "ours", ("other",)).holds is None
         assert says.gains(points, "s", "ours", ("other",)).holds is None
         assert says.behind(points, "s", "ours", ("other",), below=0.1).holds is None
-        assert says.fluctuates(points, "s", "ours").holds is None
         assert says.proven_price(points, "ours").holds is None
+    assert says.fluctuates(both[::3], "s", "ours").holds is None  # one run has no spread
     gaps = line("ours", {0.1: 1.0, 1.0: 0.005}, y="gap", spread=0.1)
     assert says.vanishes(gaps, "s", "ours").holds is None
+
+
+def seeds(method, values, data="a", epsilons=(0.1, 1.0), **more):
+    """The same values, one a seed, at every epsilon."""
+    return [
+        {"data": data, "method": method, "epsilon": e, "status": "proven", "accuracy": v, "seed": k, **more}
+        for e in epsilons for k, v in enumerate(values)
+    ]  # fmt: skip
+
+
+def test_a_model_of_noise_fluctuates_though_equal_seeds_make_its_curve_flat():
+    noise = (0.2, 0.9, 0.3, 0.8, 0.6, 0.4)
+    found = says.fluctuates(seeds("m", noise), "s", "m")
+    assert found.holds
+    assert "a at 2 of 2 epsilons" in found.seen
+    assert says.fluctuates(seeds("m", (0.81, 0.812, 0.809, 0.81, 0.811, 0.81)), "s", "m").holds is False
+    once = seeds("m", noise, epsilons=(0.1,)) + seeds("m", [0.8] * 6, epsilons=(1.0,))
+    assert says.fluctuates(once, "s", "m").holds  # at one epsilon, on the only set
+    still = [p for data in "bc" for p in seeds("m", [0.8] * 6, data)]
+    assert says.fluctuates(once + still, "s", "m").holds is False  # on one set of three
+    splits = seeds("no privacy", noise) + seeds("m", [v - 0.01 for v in noise])
+    assert says.fluctuates(splits, "s", "m").holds is None  # no more than the splits do
+    gaps = [{**p, "gap": p["accuracy"]} for p in seeds("m", noise)]
+    assert says.fluctuates(gaps, "s", "m", y="gap").seen.endswith(says.BY_ACCURACY)
+
+
+def test_alike_says_what_it_tests_and_how_often_ours_is_better():
+    points = line("ours", {0.1: 0.9, 0.5: 0.9, 1.0: 0.9}) + line("other", {0.1: 0.8, 0.5: 0.9, 1.0: 0.91})
+    found = says.alike(points, "Almost the same", "ours", ("other",))
+    assert found.holds
+    assert found.statement == "Almost the same (taken as: no more than 0.02 worse)"
+    assert "3 of 3 cells (better by more than 0.02 in 1)" in found.seen
+
+
+def test_findings_about_gaps_say_that_accuracy_chose():
+    points = line("ours", {0.1: 0.5, 1.0: 0.1}, y="gap") + line("other", {0.1: 0.6, 1.0: 0.3}, "proven", y="gap")
+    assert says.follows(points, "s", ("ours",), y="gap").seen.endswith(says.BY_ACCURACY)
+    assert says.beats(points, "s", "ours", ("other",), y="gap").seen.endswith(says.BY_ACCURACY)
+    assert says.alike(points, "s", "ours", ("other",), y="gap").seen.endswith(says.BY_ACCURACY)
+    assert says.vanishes(points, "s", "ours").seen.endswith(says.BY_ACCURACY)
+    price = says.proven_price(points, "ours", y="gap")
+    assert price.seen.endswith(says.BY_ACCURACY)
+    assert price.holds is False
+    assert "better than the best of them in 2, worse in 0" in price.seen
+    accuracy = line("ours", {0.1: 0.5, 1.0: 0.6})
+    assert says.BY_ACCURACY not in says.follows(accuracy, "s", ("ours",)).seen
+
+
+def test_one_cell_of_many_that_stands_out_by_chance_does_not_decide():
+    """A single cell at this distance is enough; one of twenty is not."""
+    one = line("ours", {0.1: 0.775}, spread=0.01) + line("other", {0.1: 0.8}, spread=0.01)
+    flat = [
+        p for k in range(19) for m in ("ours", "other") for p in line(m, {0.1: 0.8}, data=f"d{k}", spread=0.01)
+    ]  # fmt: skip
+    assert says.behind(one, "s", "ours", ("other",), below=0.1).holds
+    found = says.behind(one + flat, "s", "ours", ("other",), below=0.1)
+    assert found.holds is None
+    assert "behind in 1 of 20 cells" in found.seen
