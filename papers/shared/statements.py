@@ -95,13 +95,13 @@ def alike(
             found = Count.of(lead.above(-ALMOST) for lead in leads)
             answers.append(found.more_than(MOST))
             more = Count.of(lead.above(ALMOST) for lead in leads)
-            words.append(f"than {other} in {found.told('cells')} (better by more than {ALMOST:g} in {more.yes})")
+            words.append(f"than {other} in {found.told('cells')}, and better by more than that in {more.yes}")
     asked = f"{statement} (taken as: no more than {ALMOST:g} worse)"
     if not words:
         return Finding(asked, None, "The methods were not measured at a common epsilon.")
     return Finding(
         asked, Count.of(answers).any if some else Count.of(answers).all,
-        f"The {y} of {ours} is no more than {ALMOST:g} worse " + ", ".join(words) + f".{_aside(y)}",
+        f"The {y} of {ours} is no more than {ALMOST:g} worse " + "; ".join(words) + f".{_aside(y)}",
     )  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def chances(points: Sequence[Point], curves: Sequence[Curve] = ()) -> Finding:
     """Not in the papers: does no choice lie at an edge of its grid, or at the longest run that the ``curves`` allow?
 
     An edge is one beyond which the grid could still be extended; where a curve's axis ends at its ``highest`` value,
-    longer runs are not tried, and a choice there may be one of want.
+    longer runs are not tried, so that a choice there may be too short. Without the figure's curves nobody can tell.
     """
     tuned = [p for p in points if p.get("validation") is not None]
     statement = (
@@ -216,9 +216,9 @@ def chances(points: Sequence[Point], curves: Sequence[Curve] = ()) -> Finding:
     edges = list(dict.fromkeys(f"{p['method']} on {p['data']} at {p['epsilon']:g}" for p in tuned if not p["inside"]))
     tried, places = [p["tried"] for p in tuned], {(p["method"], p["data"], p["epsilon"]) for p in tuned}
     where = f" ({', '.join(edges[:3])}{', ...' * (len(edges) > 3)})" if edges else ""
-    longest, words = _longest(tuned, curves)
+    longest, words = _longest(tuned, curves) if curves else (None, "; the longest runs were not counted")
     return Finding(
-        statement, not edges and not longest,
+        statement, False if edges or longest else None if longest is None else True,
         f"{min(tried)} to {max(tried)} settings were tried in each of {len(places)} cells; at an edge: "
         f"{len(edges)}{where}{words}.",
     )  # fmt: skip

@@ -98,7 +98,8 @@ def test_choices_at_the_longest_run_are_counted():
     splits = [choice(f"step = 0.1, steps = {n}", seed=n, resplit=True) for n in (10, 100, 100)]
     assert "2 of 2 choices" not in chances(splits, curves).seen
     assert "1 of 2 choices" in chances(splits, curves).seen  # a choice a split
-    assert "longest" not in chances([choice("step = 0.1", "free")], curves).seen
+    assert chances([choice("step = 0.1", "free")], curves).holds
+    assert chances([choice("step = 0.1, steps = 10")]).holds is None  # what is allowed is not known
 
 
 def test_a_curve_whose_guarantee_changes_is_drawn_as_one_line_a_status():

@@ -254,7 +254,7 @@ def test_alike_says_what_it_tests_and_how_often_ours_is_better():
     found = says.alike(points, "Almost the same", "ours", ("other",))
     assert found.holds
     assert found.statement == "Almost the same (taken as: no more than 0.02 worse)"
-    assert "3 of 3 cells (better by more than 0.02 in 1)" in found.seen
+    assert "3 of 3 cells, and better by more than that in 1" in found.seen
 
 
 def test_findings_about_gaps_say_that_accuracy_chose():
