@@ -45,14 +45,17 @@ def test_what_is_seen_of_it(points):
     found = judged(points)
     assert {key for key, finding in found.items() if finding.holds} == {
         "noise_network", "noise_svrg", "noise_bassily", "noise_fukuchi", "risk_bassily", "risk_network",
-        "risk_fukuchi",  # in most cells
+        "risk_gradient", "risk_svrg",  # but for what the paper concedes, or takes for a constant
+        "noise_local", "risk_fukuchi", "risk_local",  # in most cells
     }  # fmt: skip
     assert "is our choice" in found["risk_gradient"].seen
+    assert "in 9 of 12 cells, not for LR on kddcup99 at 0.01, LR on adult at 0.01, LR" in found["risk_fukuchi"].seen
+    assert "MLP" not in found["risk_bassily"].seen  # their bound needs strong convexity
 
 
 @pytest.mark.parametrize(("times", "expected"), [(1.5, True), (2.5, False)])
 def test_what_the_paper_concedes_is_not_held_against_it(points, times, expected):
-    """Ours at so many times d log(n)/p of Wang et al.'s bound."""
+    """Ours at so many times d log(n)/p of Wang et al.'s bound, over sqrt(Delta), which it takes for a constant."""
     theirs = {
         (p["data"], p["kind"], p["epsilon"]): p["value"]
         for p in points if p["row"] == figures.GRADIENT and p["quantity"] == figures.RISK
@@ -61,7 +64,7 @@ def test_what_the_paper_concedes_is_not_held_against_it(points, times, expected)
     for p in points:
         if p["row"] == figures.OURS and p["quantity"] == figures.RISK:
             f = printed_bounds.letters(p["data"], p["kind"], p["epsilon"], None, 1)
-            factor = max(1.0, f.d * math.log(f.n) / f.p)
+            factor = max(1.0, f.d * math.log(f.n) / f.p) / (math.sqrt(f.strong) if f.kind == "LR" else 1.0)
             changed.append({**p, "value": times * factor * theirs[p["data"], p["kind"], p["epsilon"]]})
         else:
             changed.append(p)
