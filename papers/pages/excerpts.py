@@ -56,7 +56,7 @@ _RMSE = ("RMSE of linear regression over n, ε = 0.1", "figure1", "epsilon = 0.1
 _CLASSES = ("Accuracy of classification over n, ε = 1", "figure2", "epsilon = 1.0, delta = 0.01", "accuracy")
 EXCERPTS: Mapping[str, tuple[Excerpt, ...]] = {
     "kang_2020a": (
-        *_curves("kang_2020a", "figures2-3-lr", "adult", _ADULT),
+        *_curves("kang_2020a", "figures2-3-lr", "adult", _ADULT, gap=True),
         *_curves("kang_2020a", "figure4", "breast_cancer", "Breast Cancer (small), logistic regression"),
     ),
     "fukuchi_2017": (

@@ -16,9 +16,17 @@ from papers.pages import changes, compared, pictures
 from papers.pages.excerpts import EXCERPTS, Excerpt
 from papers.pages.kept import ROWS, Stand, all_papers, quick_seconds, stand_of
 from papers.pages.markdown import fold, plain, sentence, table
+from papers.shared.statements import BY_ACCURACY
 
 OURS = "Not in the paper"
 MARKS = {True: "Seen. ", False: "Not seen. ", None: "Cannot tell. "}
+LINES = {
+    "proven": "solid lines have a proven guarantee",
+    "refuted": "dashed ones have a refuted one",
+    "claimed": "lines of dashes and dots have one that is claimed",
+    None: "grey dots have none",
+}
+"""How a picture draws what a guarantee is."""
 Judged = tuple[Stand, Finding]
 Stands = Mapping[str, Sequence[Stand]]
 
@@ -57,7 +65,7 @@ def _of_paper(name: str, stands: Sequence[Stand]) -> Iterator[tuple[str, Sequenc
     drawn = pictures.panels_of(name, by_figure)
     paper, ours = _findings(stands)
     yield "state", [_state(stands)]
-    yield "pictures", [*(_picture(excerpt, by_figure) for excerpt, _ in drawn.values())]
+    yield "pictures", [*(_picture(excerpt, panel, by_figure) for excerpt, panel in drawn.values())]
     yield "tables", [_shown(excerpt, by_figure) for excerpt in EXCERPTS.get(name, ()) if not excerpt.file]
     for mark, holds, words in (
         ("seen", True, "are seen"), ("not seen", False, "are not seen"), ("cannot tell", None, "we cannot decide"),
@@ -87,9 +95,10 @@ def _state(stands: Sequence[Stand], named: bool = True) -> str:
     if not left:
         return f"All {cells:,} cells of the {len(stands)} figures have rows."
     which = f": {', '.join(left)}" if named else ""
+    are = "is" if len(left) == 1 else "are"
     return (
         "**Under way.** The figures are being run again, with equal chances for every method: "
-        f"{done:,} of {cells:,} cells have rows, and {len(left)} of {len(stands)} figures are not complete{which}. "
+        f"{done:,} of {cells:,} cells have rows, and {len(left)} of {len(stands)} figures {are} not complete{which}. "
         f"What is said here of learning (accuracy, gaps, who is ahead) in those figures comes from {PILOTS} until "
         "then, and no statement about them is decided."
     )
@@ -101,10 +110,12 @@ def _without_rows(stands: Sequence[Stand]) -> str:
     return f"Not yet judged, for want of rows, are the statements about {', '.join(names)}." if names else ""
 
 
-def _picture(excerpt: Excerpt, stands: Mapping[str, Stand]) -> str:
+def _picture(excerpt: Excerpt, panel: Panel, stands: Mapping[str, Stand]) -> str:
+    statuses = {line.status for line in panel.lines}
+    lines = ", ".join(words for status, words in LINES.items() if status in statuses)
     words = (
-        f"{excerpt.caption}{_unless_whole(stands[excerpt.figure])}. Solid lines have a proven guarantee, dashed ones a "
-        "refuted one, lines of dashes and dots one that is claimed, grey dots none; a band is a 95% interval."
+        f"{excerpt.caption}{_unless_whole(stands[excerpt.figure])}. {lines[:1].upper()}{lines[1:]}; a band is a 95% "
+        f"interval.{_aside(excerpt)}"
     )
     return f"![{plain(excerpt.caption)}]({excerpt.file})\n\n*{plain(words)}*"
 
@@ -112,6 +123,7 @@ def _picture(excerpt: Excerpt, stands: Mapping[str, Stand]) -> str:
 def _shown(excerpt: Excerpt, stands: Mapping[str, Stand]) -> str:
     part = excerpt.part(stands)
     caption = f"**{excerpt.caption}**" + (_unless_whole(stands[excerpt.figure]) if excerpt.figure in stands else "")
+    caption += f".{said}" if (said := _aside(excerpt)) else ""
     if part is None:
         return f"{caption}\n\nNot measured yet."
     shown = part if isinstance(part, TextTable) else _tabled(part, excerpt)
@@ -245,6 +257,11 @@ def _versions(versions: Mapping[str, int]) -> str:
 def _count(done: int, cells: int) -> str:
     """'18', or how far it is."""
     return f"{cells:,}" if done == cells else f"{done:,} of {cells:,}, incomplete"
+
+
+def _aside(excerpt: Excerpt) -> str:
+    """Beside every gap: who chose the settings."""
+    return BY_ACCURACY if excerpt.y == "optimality gap" else ""
 
 
 def _unless_whole(stand: Stand) -> str:

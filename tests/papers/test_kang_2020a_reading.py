@@ -83,3 +83,52 @@ def test_the_counterexample_has_a_loss_of_the_form_that_section_5_1_assumes():
     for side in (1.0, -1.0):  # up to the grid of the rows
         for block in kang_2020a.problem_of_side(11, side).records.blocks():
             assert np.abs(block.design()) == pytest.approx(1, abs=2**-22)
+
+
+def descended(slope, start, rate, steps):
+    at = start
+    for _ in range(steps):
+        at -= rate * slope(at)
+    return at
+
+
+def test_the_condition_of_each_record_is_not_that_of_their_mean():
+    """The second box: u^2 + 3 sin^2(u), moved by pi/2, has it for every record; the mean has a valley too many."""
+    u = np.linspace(-9, 9, 180_001)
+    loss, slope = u**2 + 3 * np.sin(u) ** 2, 2 * u + 3 * np.sin(2 * u)
+    assert (slope**2 >= 2 * 0.17 * loss).all()
+
+    def mean_loss(at):
+        return sum(w * ((s * at - np.pi / 2) ** 2 + 3 * np.cos(at) ** 2) for w, s in ((0.55, 1), (0.45, -1)))
+
+    end = descended(lambda at: 2 * at - 0.1 * np.pi - 3 * np.sin(2 * at), -1.0, 0.05, 1000)
+    assert mean_loss(end) - mean_loss(np.linspace(-2, 2, 40_001)).min() == pytest.approx(0.715, abs=5e-4)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("steps", [3, 30])
+def test_the_excess_risk_is_below_its_proven_bound(shared, steps):
+    """Logistic loss (L = 1/4) and Delta = 0.3 in three dimensions, against the bound of the theorem page."""
+    rng = np.random.default_rng(5)
+    strong, smooth, sigma, n = 0.3, 0.25, 0.15, 40
+    rows = rng.normal(size=(n, 3))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)  # of norm 1, times labels
+
+    def loss_of(weights, rows):
+        return np.logaddexp(0, -rows @ weights).mean() + strong / 2 * weights @ weights
+
+    def slope_of(rows):
+        return lambda weights: strong * weights - rows.T @ expit(-rows @ weights) / len(rows)
+
+    best = descended(slope_of(rows), np.zeros(3), 1.0, 500)
+    labels, gaps, far = np.where(rng.random(n) < 0.5, 1.0, -1.0)[:, None], [], 0
+    for _ in range(400):
+        noise = labels * rng.normal(0, sigma, size=(1 if shared else n, 3))
+        moved = rows + noise
+        largest = np.linalg.norm(moved, axis=1).max()
+        far += np.linalg.norm(noise, axis=1).max() > 1
+        end = descended(slope_of(moved), np.zeros(3), 1 / (strong + smooth * largest**2), steps)
+        gaps.append(loss_of(end, moved) - loss_of(best, rows))
+    power = (1 - strong / (strong + 4 * smooth)) ** steps
+    bound = smooth / 2 * sigma**2 * best @ best + math.log(2) * (power + far / 400)
+    assert np.mean(gaps) - 2 * np.std(gaps) / 20 <= bound
