@@ -93,7 +93,7 @@ LINEAR_ABOUT = (
     "noise would be smaller with a larger one. All four baselines have their published noise, with c = 1 "
     "where it is open; the n^2 single steps of Bassily et al. are taken in groups, noise and step sizes added up, with "
     "4 radii of its ball in the place of step sizes. Added: noisy gradient descent with its exact price, the local, "
-    "shuffled form and our default. "
+    "shuffled form and our default."
 )
 NETWORK_ABOUT = (
     ABOUT + "4 step sizes over two decades, at 60 steps, extended to as few as 1 and as many as 200 where that is "
@@ -104,7 +104,7 @@ NETWORK_ABOUT = (
     "without privacy to convergence, so a gap can be negative."
 )
 SMALL_ABOUT = LINEAR_ABOUT.replace("seeds change the noise only", "a split a seed").replace("5 seeds", "10 seeds") + (
-    "Each split has a choice of its own, and methods are compared within splits, since small sets differ more by them "
+    " Each split has a choice of its own, and methods are compared within splits, since small sets differ more by them "
     "than by the noise; on Iris one test record is 0.033. Iris: virginica against the rest, since the algorithm has "
     "two classes."
 )
