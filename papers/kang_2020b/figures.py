@@ -122,8 +122,8 @@ FACTORS: Mapping[str, Callable[[printed_bounds.Letters], float]] = {
 }
 """Sections 4.3 and 4.4: ours is better "by factors of approximately" these."""
 SAME = 10.0
-"""A factor is right when it is so up to a constant, since constants are hidden in all bounds: ours over theirs, over the
-factor, varies by no more than this from cell to cell."""
+"""A factor is right when it is so up to a constant, since all bounds hide one: ours over theirs, over the factor,
+varies by no more than this from cell to cell."""
 
 
 def by_about(found: Mapping[tuple[str, str, float], float], key: str, statement: str) -> Finding:

@@ -153,7 +153,7 @@ def test_table_of_data_perturbation_by_hand():
 
 
 def test_a_printed_factor_is_judged_up_to_a_constant():
-    """That of Song et al. is right but for G log(1/delta), that of Wu et al. has another power of epsilon than Table 1."""
+    """That of Song et al. is right but for G log(1/delta); that of Wu et al. has another power of epsilon."""
     found = load("papers", "kang_2020b")
     cells = list(found.figure("table1").cells(Size()))
     findings = {f.statement: f for f in measured("kang_2020b", "table1", cells)[2]}
