@@ -131,7 +131,7 @@ def by_about(found: Mapping[tuple[str, str, float], float], key: str, statement:
     if not found:
         return Finding(statement, None, "No rows.")
     factors = {at: FACTORS[key](printed_bounds.letters(*at, DELTA, None)) for at in found}
-    parts = {at: ratio / factors[at] for at, ratio in found.items()}
+    parts = {at: float(f"{ratio / factors[at]:.9g}") for at, ratio in found.items()}  # ties are ties
     return Finding(
         statement, max(parts.values()) <= SAME * min(parts.values()),
         f"Ours over theirs, divided by that: {printed_bounds.span(parts)}.",
