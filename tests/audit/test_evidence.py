@@ -73,6 +73,14 @@ def test_the_figures_of_dbdp_erm():
         assert mixture_epsilon(m, 1 / batch, delta) == pytest.approx(epsilon, abs=6e-3)
 
 
+def test_dbdp_erm_at_the_sizes_of_the_experiments():
+    """m = sqrt(|B|) epsilon/(c sqrt(log(1/delta))) from the print, n = 42,000 and |B| = 205: 13.08 for a claim of 1."""
+    for claimed, c, epsilon in ((1.0, 1.0, 13.08), (1.0, 2.0, 0.59), (0.1, 1.0, 0.0026)):
+        m = math.sqrt(205) * claimed / (c * math.sqrt(math.log(1000)))
+        assert mixture_epsilon(m, 205 / 42_000, 1e-3) == pytest.approx(epsilon, rel=0.02)
+        assert kang_2020b_1.after_one_step(42_000, claimed, c) == pytest.approx(epsilon, rel=0.02)
+
+
 def test_every_constant_of_dbdp_erm_falls():
     """The proof's bound at |B| = 1/(2 delta) is below the exact epsilon and exceeds the claim for c up to 10^4."""
     for c, delta in ((1, 1e-4), (8, 1e-7), (100, 1e-9), (1e4, 1e-13)):
@@ -112,17 +120,20 @@ def test_no_run_of_algorithm_2_is_noisy():
     slopes = expit(-(x @ theta))
     assert np.abs(-(slopes @ x) / n + strong * theta).max() < 1e-12, "the start is the minimiser"
     inverse = np.linalg.inv((x.T * (slopes * (1 - slopes))) @ x / n + strong * np.eye(2))
-    reached, largest, smallest = theta[None], 0.0, np.inf
+    reached, largest, smallest, steepest = theta[None], 0.0, np.inf, 0.0
     for _ in range(steps):
         moves = []
         for row in x:
             gradients = -expit(-(reached @ row))[:, None] * row + strong * reached
             norms = np.linalg.norm((gradients @ inverse / n + reached) / reached, axis=1)
             largest, smallest = max(largest, norms.max()), min(smallest, norms.min())
+            steepest = max(steepest, np.linalg.norm(gradients, axis=1).max())
             moves.append(reached - rate * gradients)
         reached = np.vstack(moves)
+        assert np.linalg.norm(reached, axis=1).max() <= 1 / strong
     assert reached[:, 1].min() > 0, "the sign of the last record's weight stays"
     assert smallest >= 1
+    assert steepest <= 2, "the loss is 2-Lipschitz where the steps are"
     assert largest <= kang_2020b_2.largest_norm(n, kang_2020b_2.KEPT) < math.e
     plan = kang_2020b_2.plan_of(20, 1.0, steps=400, rate=kang_2020b_2.rate_that_keeps(400))
     assert plan.run(runs.lone_record(20, 1.0), SeededSource(3)).extras["noiseless"] == 1.0

@@ -153,6 +153,24 @@ def test_table_of_data_perturbation_by_hand():
     assert rows["T/n^2"] == {"largest epsilon of theorem 2": pytest.approx(0.05)}
 
 
+def test_a_printed_factor_is_judged_up_to_a_constant():
+    """That of Song et al. is right but for G log(1/delta); that of Wu et al. has another power of epsilon."""
+    found = load("papers", "kang_2020b")
+    cells = list(found.figure("table1").cells(Size()))
+    findings = {f.statement: f for f in measured("kang_2020b", "table1", cells)[2]}
+    verdicts = {key: findings[words] for key, words in found.expected["table1"].items() if key.endswith("_factor")}
+    assert {key: finding.holds for key, finding in verdicts.items()} == {
+        "noise_song_factor": True, "utility_smoothed_factor": True, "utility_wu_factor": False,
+    }  # fmt: skip
+    # G log(1/delta): 1 for networks, sqrt(1.25) for logistic regression
+    log = math.log(1000)
+    assert f"{log:.3g} (MLP" in verdicts["noise_song_factor"].seen
+    assert f"{math.sqrt(1.25) * log:.3g} (LR" in verdicts["noise_song_factor"].seen
+    # sqrt(log n), that of Iris' 90 and of KDD's 42,000 training records
+    assert f"{math.sqrt(math.log(90)):.3g} (LR on iris" in verdicts["utility_smoothed_factor"].seen
+    assert f"{math.sqrt(math.log(42_000)):.3g} (LR on kddcup99" in verdicts["utility_smoothed_factor"].seen
+
+
 def line(method, values, status="refuted", data="a", y="accuracy", spread=0.001):
     """Three seeds a point."""
     return [
