@@ -118,7 +118,7 @@ def test_the_disc_is_inside_the_premises_and_has_no_quadratic_growth():
 
 
 def test_the_disc_by_brute_force():
-    """All 2^n data sets of n = 7 records, with minimisers found on a grid of the circle, and the premises of the sum."""
+    """All 2^n data sets of n = 7 records, with minimisers found on a grid of the circle."""
     n, lean = 7, 0.75
     angles = np.linspace(0, np.pi, 400_001)
     x, y = np.cos(angles), np.sin(angles)
@@ -188,7 +188,7 @@ def test_verdicts_on_kang():
     points = all_points(KANG, "theorems1-3")
     found = findings(KANG, "theorems1-3", points)
     wanted = {"theorem_1": False, "theorem_2": False, "theorem_3": False, "repaired": True, "says": None,
-              "remark_3": True, "theorem_7": False}  # fmt: skip
+              "remark_3": True, "theorem_7": False, "third": False}  # fmt: skip
     assert found == wanted
     better = [{**p, "gap": 0.0, "population": 0.0} if p["part"] == "line" else p for p in points]
     assert findings(KANG, "theorems1-3", better) == wanted | {"theorem_2": True, "theorem_3": True}
@@ -201,8 +201,13 @@ def test_a_small_measured_cell():
         for p in KANG.measured("theorems1-2-measured", data="adult", kind=kind, epsilon=epsilon, seed=0, rows=500)
     ]  # fmt: skip
     found = findings(KANG, "theorems1-2-measured", points)
-    assert found["measured_one"] is False
+    assert found["measured_one"] is None  # one seed
     assert found["measured_all"] is found["measured_gap"] is True
+    ones = [p for p in points if p["kind"] == "one record" and p["epsilon"]]
+    for factor, wanted in ((0.9, True), (1.1, False), (1.01, None)):
+        seeds = [{**p, "excess": (factor + spread) * p["theorem_1"]} for p in ones for spread in (-0.02, 0, 0.02)]
+        rest = [p for p in points if p not in ones]
+        assert findings(KANG, "theorems1-2-measured", seeds + rest)["measured_one"] is wanted
 
 
 def test_the_euclidean_bound_on_a_quadratic():
