@@ -20,7 +20,7 @@ def cells(size):
 
 
 def measure(split, draws, largest, rows):
-    """One split: the accuracy of Obj-Gauss (radius None), and of Input with each ball."""
+    """One split: the accuracy of Obj-Gauss (radius None), and of Input with each ball, means over the draws."""
     design, _, labels = census.load(rows)
     order = np.random.default_rng((1, split)).permutation(len(design))  # the split of figure2
     test, train = np.split(order, [len(order) // 5])
@@ -41,9 +41,9 @@ def measure(split, draws, largest, rows):
                 )
                 found |= {(name, radius): value for name, value in inputs.items() if name.startswith("Input")}
             for (method, radius), (status, weights) in found.items():
-                hit = (design[test] @ np.array(weights).T > 0) == (labels[test, None] > 0)
-                points += [
-                    {"method": method, "radius": radius, "status": status, "epsilon": epsilon, "n": n, "score": score}
-                    for score in hit.mean(axis=0).tolist()
-                ]
+                hits = (design[test] @ np.array(weights).T > 0) == (labels[test, None] > 0)
+                points.append({
+                    "method": method, "radius": radius, "status": status, "epsilon": epsilon, "n": n,
+                    "score": float(hits.mean()),
+                })  # fmt: skip
     return points

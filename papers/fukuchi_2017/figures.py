@@ -121,13 +121,15 @@ def check_balls(points, expected):
         each = {}
         for radius in balls.RADII:
             scores = _scores([p for p in mine if p["radius"] in (radius, None)])
-            each[radius] = _at_small_n(_differences(scores, epsilon, f"Input ({kind})", f"Obj-Gauss ({kind})"), limits)
+            apart = _differences(scores, epsilon, f"Input ({kind})", f"Obj-Gauss ({kind})")
+            each[radius], _ = _at_small_n(apart, limits)
         found.append(Finding(
             "Not in the paper: when n is small Input is slightly below Obj-Gauss with every ball, "
             f"{_listed(f'{radius:g}' for radius in balls.RADII)} {_how_slightly(limits)} "
             f"(epsilon = {epsilon:g}, {census.NOISES[kind]}).",
-            Count.of(_slightly(together, limits) for together, _ in each.values()).all,
-            " ".join(f"Ball of {radius:g}: {words[0].lower()}{words[1:]}" for radius, (_, words) in each.items()),
+            Count.of(_slightly(together, limits) for together in each.values()).all,
+            "Mean differences: "
+            + _listed(f"{_points(together)} with a ball of {radius:g}" for radius, together in each.items()) + ".",
         ))  # fmt: skip
     return found
 
