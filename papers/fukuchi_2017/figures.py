@@ -140,9 +140,10 @@ def show_balls(points):
     for epsilon, kind, radius in itertools.product(census.EPSILONS, census.NOISES, balls.RADII):
         scores = _scores([p for p in points if p["epsilon"] == epsilon and p["radius"] in (radius, None)])
         apart = _differences(scores, epsilon, f"Input ({kind})", f"Obj-Gauss ({kind})")
-        rows.append((f"{epsilon:g}", census.NOISES[kind], f"{radius:g}", *(_points(mean(v)) for v in apart.values())))
+        cells = (_points(mean(values)).removesuffix(" points") for values in apart.values())
+        rows.append((f"{epsilon:g}", census.NOISES[kind], f"{radius:g}", *cells))
     head = ("epsilon", "noise", "ball", *(power_of_two(n) for n in sorted({p["n"] for p in points})))
-    return [TextTable("Input minus Obj-Gauss, accuracy", head, tuple(rows))]
+    return [TextTable("Input minus Obj-Gauss, points of accuracy", head, tuple(rows))]
 
 
 def _at_small_n(objective, limits):

@@ -64,7 +64,7 @@ EXCERPTS: Mapping[str, tuple[Excerpt, ...]] = {
         Excerpt(*_RMSE, x=_power),
         Excerpt(*_CLASSES, "fukuchi_2017-accuracy.svg"),
         Excerpt(*_CLASSES, x=_power),
-        Excerpt("Accuracy at small n, Input minus Obj-Gauss, by the ball", "figure2-ball", "Input minus Obj-Gauss"),
+        Excerpt("Accuracy at small n, Input minus Obj-Gauss in points, by the ball", "figure2-ball", "Input minus"),
         Excerpt("A record's ε over n, regression, at δ = 0.01", "table1", "A record's epsilon"),
         Excerpt("The trade-off of section 3.5: n = 2^17, ε = 1", "alpha", "The trade-off"),
     ),
