@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from papers.engine.library import folder_of
 from tacit.checks import check
 
-PROMISES = ("yes", "no", "repaired here")
+PROMISES = ("yes", "no", "in part")
 HEAD = ("paper", "what it does", "is its promise of privacy true?", "does it learn well?", "what to use")
 
 

@@ -36,6 +36,20 @@ CENTRAL_ROWS = 2**21
 TESTED = 20_000
 QUADRATIC = "NP, quadratic"
 """Classification without noise and without a ball, by the quadratic stand-in: what the stand-in alone costs."""
+NOISES = {"proven": "our noise", "paper": "published noise"}
+"""What the two calibrations of rows are called where they are shown: 'proven' is also the status of a guarantee."""
+
+
+def named(method):
+    """'Input, published noise' for the 'Input (paper)' of rows."""
+    for kind, words in NOISES.items():
+        method = method.replace(f" ({kind})", f", {words}")
+    return method
+
+
+def asked(kind, statement):
+    """A statement of the paper; with our noise, which it does not have, a check of our own."""
+    return statement if kind == "paper" else f"Not in the paper: {statement}"
 
 
 def sizes(largest):

@@ -114,7 +114,8 @@ def check(points, expected):
         limit = says["utility_power_of_n"] + says["tolerance"]
         told = None if abs(slope - limit) <= half else slope <= limit
         found.append(Finding(
-            f"Not in the paper: the excess risk is O(1/n) with a convex regulariser ({name}, epsilon = {epsilon:g}).",
+            "Not in the paper: the excess risk is O(1/n) with a convex regulariser "
+            f"(taken as: n^{limit:g} or steeper) ({name}, epsilon = {epsilon:g}).",
             told if bounded else False,
             f"Upper half of the sizes: n^({slope:.2f} ± {half:.2f}); {'never' if bounded else 'sometimes'} above the "
             "bound, which does not depend on the regulariser.",

@@ -43,7 +43,7 @@ def texts(stands: Stands, rows: Path = ROWS) -> dict[str, str]:
     before, incomplete = changes.read_before(), changes.under_way(stands)
     waiting = changes.waiting(before, incomplete)
     asked = {key: verdict for key, verdict in before.items() if key not in waiting}
-    changed = changes.changes(asked, changes.verdicts(stands), changes.read_reasons())
+    changed = changes.changes(asked, changes.verdicts(stands), changes.read_reasons(), changes.read_reworded())
     found["changes.inc"] = _blocks(compared.blocks(changed, read_summary("papers"), sorted(incomplete), len(waiting)))
     return found
 
@@ -65,7 +65,7 @@ def _of_paper(name: str, stands: Sequence[Stand]) -> Iterator[tuple[str, Sequenc
     drawn = pictures.panels_of(name, by_figure)
     paper, ours = _findings(stands)
     yield "state", [_state(stands)]
-    yield "pictures", [*(_picture(excerpt, panel, by_figure) for excerpt, panel in drawn.values())]
+    yield "pictures", [_picture(excerpt, panel, by_figure) for excerpt, panel in drawn.values()]
     yield "tables", [_shown(excerpt, by_figure) for excerpt in EXCERPTS.get(name, ()) if not excerpt.file]
     for mark, holds, words in (
         ("seen", True, "are seen"), ("not seen", False, "are not seen"), ("cannot tell", None, "we cannot decide"),
@@ -82,23 +82,23 @@ def _of_paper(name: str, stands: Sequence[Stand]) -> Iterator[tuple[str, Sequenc
 def _of_all(stands: Stands, quick: Mapping[str, float]) -> Iterator[tuple[str, Sequence[str]]]:
     summary = read_summary("papers")
     yield "state", [_state([stand for mine in stands.values() for stand in mine], named=False)]
-    yield "summary", [_summary(summary)]
+    yield "summary", [_summary(summary, stands)]
     yield "totals", [_totals(stands, summary, quick)]
     yield "time", [_time(stands, quick)]
     yield "versions", [_versions(versions_of(stands))]
 
 
 def _state(stands: Sequence[Stand], named: bool = True) -> str:
-    """Whether all cells have rows; while some have none, what sentences say of those figures is not from rows."""
+    """Whether all cells (runs, on pages) have rows; while some have none, what is said of them is not from rows."""
     done, cells = (sum(getattr(stand, part) for stand in stands) for part in ("done", "cells"))
     left = [f"`{stand.figure.name}`" for stand in stands if not stand.whole]
     if not left:
-        return f"All {cells:,} cells of the {len(stands)} figures have rows."
+        return f"All {len(stands)} figures are complete ({cells:,} of {cells:,} runs)."
     which = f": {', '.join(left)}" if named else ""
     are = "is" if len(left) == 1 else "are"
     return (
         "**Under way.** The figures are being run again, with equal chances for every method: "
-        f"{done:,} of {cells:,} cells have rows, and {len(left)} of {len(stands)} figures {are} not complete{which}. "
+        f"{done:,} of {cells:,} runs are done, and {len(left)} of {len(stands)} figures {are} not complete{which}. "
         f"What is said here of learning (accuracy, gaps, who is ahead) in those figures comes from {PILOTS} until "
         "then, and no statement about them is decided."
     )
@@ -196,7 +196,7 @@ def _ran(stands: Sequence[Stand]) -> str:
          ", ".join(f"`{version}`" for version in sorted(s.versions)))
         for s in stands
     ]  # fmt: skip
-    return table(("figure", "what it is", "cells", "time", "version"), rows, escaped=False)
+    return table(("figure", "what it is", "runs", "time", "version"), rows, escaped=False)
 
 
 def _settings(stands: Sequence[Stand]) -> str:
@@ -205,11 +205,13 @@ def _settings(stands: Sequence[Stand]) -> str:
     return fold("Settings of each figure, and what is cut for time", lines)
 
 
-def _summary(summary: Mapping[str, Entry]) -> str:
+def _summary(summary: Mapping[str, Entry], stands: Stands) -> str:
+    waits = {name for name, mine in stands.items() if not all(stand.whole for stand in mine)}
     rows = [
-        (f"[{plain(e.label)}]({name}.md)", plain(e.does), f"**{e.promise}**. {plain(e.why)}", plain(e.learns), e.use)
+        (f"[{plain(e.label)}]({name}.md)", plain(e.does), f"**{e.promise}**. {plain(e.why)}",
+         plain(e.learns) + " (In part from pilots.)" * (name in waits), e.use)
         for name, e in summary.items()
-    ]
+    ]  # fmt: skip
     return table(HEAD, rows, escaped=False)
 
 
@@ -229,8 +231,8 @@ def _totals(all_stands: Stands, summary: Mapping[str, Entry], quick: Mapping[str
             )
         )  # fmt: skip
     head = (
-        "paper", "seen", "not seen", "cannot tell", "figures not complete, whose statements are not counted", "cells",
-        "size of the paper", "quick, one core",
+        "paper", "seen", "not seen", "cannot tell", "figures not complete, whose statements are not counted", "runs",
+        "time at the size of the paper", "quick, one core",
     )  # fmt: skip
     return table(head, rows)
 
@@ -238,7 +240,7 @@ def _totals(all_stands: Stands, summary: Mapping[str, Entry], quick: Mapping[str
 def _time(stands: Stands, quick: Mapping[str, float]) -> str:
     every = [stand for mine in stands.values() for stand in mine]
     took = spent(stand.seconds for stand in every)
-    which = "all cells" if all(stand.whole for stand in every) else "the cells that have rows"
+    which = "all runs" if all(stand.whole for stand in every) else "the runs that are done"
     small = f"With `SIZE=--quick` it is {duration(sum(quick.values()))}. " if quick else ""
     return (
         f"At the size of the papers {which} together took {took}. {small}One process runs on each core, so divide the "

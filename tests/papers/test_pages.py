@@ -14,7 +14,7 @@ from papers.engine.chapters import Chapter
 from papers.engine.figure import Figure, Finding, Line, Panel, Size
 from papers.engine.grid import STAND_IN, grid
 from papers.engine.report import write_report
-from papers.pages import changes, included, kept, pictures
+from papers.pages import changes, compared, included, kept, pictures
 from papers.pages.excerpts import EXCERPTS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -82,7 +82,7 @@ def test_every_changed_verdict_has_a_reason(stands):
     before = changes.read_before()
     waiting = changes.waiting(before, changes.under_way(stands))
     asked = {key: verdict for key, verdict in before.items() if key not in waiting}
-    found = changes.changes(asked, changes.verdicts(stands), reasons)
+    found = changes.changes(asked, changes.verdicts(stands), reasons, changes.read_reworded())
     assert changes.without_reason(found) == []
     assert changes.unused(found, reasons) == []
 
@@ -176,8 +176,11 @@ def a_stand(*findings, figure="figure1", cells=1, **parts):
 def test_figures_that_are_not_complete_count_for_nothing_and_are_named():
     stands = [a_stand(("a", True)), a_stand(("b", None), figure="partly", cells=9), a_stand(figure="empty", cells=5)]
     said = included._state(stands)
-    assert "3 of 15 cells have rows, and 2 of 3 figures are not complete: `partly`, `empty`." in said
-    assert included._state(stands[:1]) == "All 1 cells of the 1 figures have rows."
+    assert "3 of 15 runs are done, and 2 of 3 figures are not complete: `partly`, `empty`." in said
+    assert included._state(stands[:1]) == "All 1 figures are complete (1 of 1 runs)."
+    entry = summary.Entry("A 2020", "t", "does", "no", "why", "learns.", "use")
+    assert "| learns. (In part from pilots.) |" in included._summary({"a": entry}, {"a": stands})
+    assert "| learns. |" in included._summary({"a": entry}, {"a": stands[:1]})
     assert "| 1 | 0 | 0 | 2 of 3 | 3 of 15, incomplete |" in included._totals({"a": stands}, {}, {})
     assert included._without_rows(stands) == "Not yet judged, for want of rows, are the statements about `empty`."
     assert included._without_rows(stands[:1]) == ""
@@ -188,6 +191,13 @@ def test_what_was_said_of_a_figure_that_is_not_complete_waits():
     stands = {"a": [a_stand(("said", None), cells=2), a_stand(figure="figure2")]}
     assert changes.verdicts(stands) == {}
     assert changes.waiting(before, changes.under_way(stands)) == {("a", "figure1", "said"): "seen"}
+
+
+def test_a_picture_names_the_lines_that_it_has():
+    lines = tuple(Line(str(s), s, (1.0,), (1.0,), (1.0,), (1.0,)) for s in ("claimed", None))
+    excerpt = EXCERPTS["fukuchi_2017"][0]
+    said = included._picture(excerpt, Panel("t", "x", "y", lines), {"figure1": a_stand()})
+    assert "guarantee: dashes and dots are claimed, grey dots have no privacy; a band" in said
 
 
 def test_a_choice_of_every_split_is_the_one_of_most():
@@ -217,6 +227,38 @@ def test_changes_are_found_by_statement_and_explained():
     assert [c.statement for c in changes.without_reason(found)] == ["gone"]
     assert changes.without_reason(changes.changes(before, now, {"a/figure1": "another protocol"})) == []
     assert changes.unused(found, {**reasons, "a/figure1/same": "nothing", "a/figure9": "all"}) == ["a/figure1/same"]
+
+
+def test_a_statement_in_other_words_is_compared_with_what_it_was():
+    said = [("it rises (paper noise).", True), ("it falls (ε = 0.1).", True), ("old words", False), ("ends at 2", True)]
+    before = changes.verdicts({"a": [a_stand(*said)]})
+    now = changes.verdicts({"a": [a_stand(
+        ("Not in the paper: It rises (taken as: by 2%) (our noise).", False), ("It falls (ε = 0.1), well.", None),
+        ("It falls (ε = 0.1, as printed).", True), ("It falls (ε = 0.15).", True), ("new words", False),
+        ("ends at 20", True),
+    )]})  # fmt: skip
+    found = changes.changes(before, now, {}, {"a": [("paper noise", "our noise"), ("old", "new")]})
+    assert [(c.statement, c.before, c.now, c.earlier) for c in found] == [
+        ("Not in the paper: It rises (taken as: by 2%) (our noise).", "seen", "not seen", ""),
+        ("It falls (ε = 0.1), well.", "seen", "cannot tell", "it falls (ε = 0.1)."),
+        ("It falls (ε = 0.1, as printed).", "seen", "seen", "it falls (ε = 0.1)."),
+        ("It falls (ε = 0.15).", "", "seen", ""), ("ends at 20", "", "seen", ""), ("ends at 2", "seen", "", ""),
+    ]  # fmt: skip
+    assert [c.now for c in changes.without_reason(found)] == ["not seen", "cannot tell", ""]
+    assert changes.for_the_paper(found) == (0, 0)  # a check of our own, and forms
+    marks = dict(compared.blocks(found, {}, [], 0))
+    assert marks["forms"] == [
+        "**a, `figure1`.**\n\n* Before: It falls (ε = 0.1): *seen*. Now:\n"
+        "  * It falls (ε = 0.1), well: *cannot tell*.\n  * It falls (ε = 0.1, as printed): *seen*."
+    ]
+
+
+def test_changed_verdicts_are_counted_for_and_against_the_paper():
+    before, now = (
+        changes.verdicts({"a": [a_stand(*zip("abc", verdicts, strict=True))]})
+        for verdicts in ((True, None, True), (None, True, False))
+    )
+    assert changes.for_the_paper(changes.changes(before, now, {})) == (2, 1)
 
 
 def test_verdicts_are_remembered(tmp_path):
