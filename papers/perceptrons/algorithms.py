@@ -143,19 +143,17 @@ def dp_sgd(stack: Stack, records: Records, plans: Sequence[Any], settings: Seque
     rates, momenta = column(settings, "step", noise), column(settings, "momentum", noise)
     sigmas = column(settings, "smoothing", noise)
     (steps, rate, divisor), n = (plans[0].steps, plans[0].sampler.rate, plans[0].divisor), records.count
-    moving = torch.zeros_like(stack.flat)
+    moving, smooths, most = torch.zeros_like(stack.flat), bool((sigmas > 0).any()), _largest_batch(n, rate)
     for t in range(steps):
-        chosen, taken = _batches(noise.uniform(len(plans), n) < rate) if rate < 1 else _everyone(len(plans), records)
+        chosen, taken = _batches(noise.uniform(len(plans), n), rate, most)
         total = stack.clipped_sum(records.x[chosen], records.y[chosen], taken.to(noise.dtype), clips[:, None])
         noisy = (total + scales[:, None] * noise.normal(*total.shape)) / divisor
-        moving = momenta[:, None] * moving + smoothed(stack, noisy, sigmas)
+        moving = momenta[:, None] * moving + (smoothed(stack, noisy, sigmas) if smooths else noisy)
         stack.flat -= (1 - min(t, steps - 1) / steps) * rates[:, None] * moving
 
 
 def smoothed(stack: Stack, gradients: torch.Tensor, sigmas: torch.Tensor) -> torch.Tensor:
     """``(I - sigma L)^-1`` of every layer by itself, as :func:`tacit.nn.hook.smooth_tensor`."""
-    if not bool((sigmas > 0).any()):
-        return gradients
     found = []
     for part in stack.layers(gradients.contiguous()):
         flat = part.flatten(1)
@@ -166,16 +164,18 @@ def smoothed(stack: Stack, gradients: torch.Tensor, sigmas: torch.Tensor) -> tor
     return torch.cat(found, dim=1)
 
 
-def _batches(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Positions of the records in each row of a mask, filled up to the longest; and which of them are meant."""
-    width = max(1, int(mask.sum(1).max()))
-    chosen = torch.zeros(len(mask), width, dtype=torch.int64, device=mask.device)
-    networks, places = mask.nonzero(as_tuple=True)
-    chosen[networks, (mask.cumsum(1) - 1)[networks, places]] = places
-    taken = torch.arange(width, device=mask.device) < mask.sum(1, keepdim=True)
-    return chosen, taken
+def _largest_batch(records: int, rate: float) -> int:
+    """Room for a Poisson batch: eight standard deviations above its mean."""
+    mean = rate * records
+    return records if rate >= 1 else min(records, math.ceil(mean + 8 * math.sqrt(mean) + 8))
 
 
-def _everyone(networks: int, records: Records) -> tuple[torch.Tensor, torch.Tensor]:
-    chosen = torch.arange(records.count, device=records.y.device).expand(networks, -1)
-    return chosen, torch.ones_like(chosen, dtype=torch.bool)
+def _batches(coins: torch.Tensor, rate: float, most: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """In each row, the positions of coins below the rate, filled up to ``most``; and which of them are meant.
+
+    No number of records is looked at, so that nothing has to wait for the device.
+    """
+    if rate >= 1:
+        return torch.arange(most, device=coins.device).expand(len(coins), -1), torch.ones_like(coins, dtype=torch.bool)
+    lowest = coins.topk(most, dim=1, largest=False, sorted=False)
+    return lowest.indices, lowest.values < rate

@@ -15,6 +15,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -112,12 +113,13 @@ class Work:
             for company in dict.fromkeys(m.company for m in members.values()):
                 mine = {key: m for key, m in members.items() if m.company == company}
                 jobs += [(yard, place[0], fleet) for fleet in _split(mine, MOST[company[0]])]
+        jobs.sort(key=lambda job: -_waits(next(iter(job[2].values()))))  # so that no long one is the last
         with ThreadPoolExecutor(FLEETS if self.device.startswith("cuda") else 1) as pool:
             return all(list(pool.map(lambda job: self._fleet(*job), jobs)))
 
     def _fleet(self, yard: Yard, data: str, fleet: dict[Key, Member]) -> bool:
         company = next(iter(fleet.values())).company
-        guess = self.pace.get((data, company), 0.0) * len(fleet)
+        guess = self.pace.get((data, company), 0.0)
         if time.monotonic() + guess > self.until:
             self.note(f"{data} {company[:4]}: {len(fleet)} networks would take {guess:.0f} s: too little time is left.")
             return False
@@ -126,12 +128,17 @@ class Work:
             found = yard.trained(list(fleet.values()), _seed(fleet))
         took = time.monotonic() - started
         with self.writing:
-            self.pace[data, company] = took / len(fleet)
+            self.pace[data, company] = took
             self.known.update(zip(fleet, found, strict=True))
             self.seconds.update(dict.fromkeys(fleet, took / len(fleet)))
         best = max(one.validation[0] for one in found)
         self.note(f"{data} {company[:4]}: {len(fleet)} networks, {took:.1f} s; best on validation {best:.4f}")
         return True
+
+
+def _waits(one: Member) -> float:
+    """About how often a fleet has to be called: walks go by themselves for long."""
+    return one.plan.rounds * (1 + one.plan.local / 50) if hasattr(one.plan, "rounds") else float(one.plan.steps)
 
 
 def _seed(keys: Iterable[Key]) -> int:
@@ -184,6 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_num_threads(1)
+    sys.setswitchinterval(1e-4)  # a fleet that waited for the device is not to wait for the others' Python as well
     began = time.monotonic()
     clock = functools.partial(_note, began)
     work = Work(options.device, began + options.seconds, clock, options.out / "fits.json")

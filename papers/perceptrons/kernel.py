@@ -125,12 +125,13 @@ def _walk(
 
 
 def launch(stack: Stack, records: Records, plan: Walk, noise: Noise) -> None:
-    """Take all steps of the walk, in place, a stretch at a time; one that is all quiet needs no noise."""
+    """Take all steps of the walk, in place, a stretch at a time; one that is all quiet needs no noise on gradients."""
     width = stack.columns if plan.on_rows else stack.flat.shape[1]
     networks, together = len(plan.picks), max(1, HELD // (len(plan.picks) * width))
     for picks, quiet in zip(plan.picks.split(together, dim=1), plan.quiet.split(together, dim=1), strict=True):
         steps = picks.shape[1]
-        normals = plan.scales if bool(quiet.all()) else noise.normal(networks, steps, width)
+        still = not plan.on_rows and bool(quiet.all())  # for rows it is not worth to wait for the answer
+        normals = plan.scales if still else noise.normal(networks, steps, width)
         _walk[(networks,)](
             stack.flat, records.x, records.y, picks.contiguous(), quiet.to(torch.int8).contiguous(), plan.rates,
             plan.scales, normals, stack.flat.shape[1], steps, stack.ridge, stack.columns,

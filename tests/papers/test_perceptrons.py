@@ -246,12 +246,12 @@ def test_dp_sgd_draws_the_noise_and_the_batches_of_its_plan(rate, scale, rng, mo
     assert rate < 1 or total == 40 * N
 
 
-@pytest.mark.parametrize("batch", [1.0, 0.25])
-def test_batches_of_a_mask(batch, rng):
-    mask = torch.from_numpy(rng.random((4, 30)) < batch)
-    chosen, taken = algorithms._batches(mask)
+@pytest.mark.parametrize("rate", [1.0, 0.25])
+def test_batches_hold_the_records_whose_coin_fell(rate, rng):
+    coins = torch.from_numpy(rng.random((4, 300)))
+    chosen, taken = algorithms._batches(coins, rate, algorithms._largest_batch(300, rate))
     for i in range(4):
-        assert sorted(chosen[i][taken[i]].tolist()) == mask[i].nonzero()[:, 0].tolist()
+        assert sorted(chosen[i][taken[i]].tolist()) == (coins[i] < rate).nonzero()[:, 0].tolist()
 
 
 def published(method, epsilon, **rest):
@@ -402,6 +402,7 @@ def test_a_run_that_is_out_of_time_stores_what_is_finished_and_goes_on_later(tmp
     store, notes = Store(tmp_path), []
     assert away.run(cells, store, away.Work("cpu", -math.inf, notes.append), "1+abc") == 2
     assert any("too little time" in note for note in notes)
+    assert not store.cells(cells)
     work = away.Work("cpu", math.inf, notes.append, tmp_path / "fits.json")
     assert away.run(cells[:1], store, work, "1+abc") == 0
     again = away.Work("cpu", math.inf, notes.append, tmp_path / "fits.json")
