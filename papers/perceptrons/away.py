@@ -39,6 +39,8 @@ MOST = {"pidp_sgd": 192, "pi_dbdp_erm": 192, "perturbed_input": 96, "dp_sgd": 96
 """Networks of a fleet, by algorithm: what fits into the memory of a large GPU."""
 FLEETS = 8
 """Fleets that a GPU trains at a time: a walk is a program a network, and waits more than it computes."""
+EVERY = 15.0
+"""Seconds after which fits are written down."""
 Key = tuple[str, str, int]
 Place = tuple[str, int | None]
 """A data set, and how many of its records."""
@@ -73,7 +75,7 @@ class Work:
         self.known: dict[Key, Measured] = {}
         self.seconds: dict[Key, float] = {}
         self.pace: dict[tuple[Any, ...], float] = {}
-        self.writing = threading.Lock()
+        self.writing, self.saved = threading.Lock(), time.monotonic()
         if kept is not None and kept.exists():
             for cell, setting, seed, values, took in json.loads(kept.read_text(encoding="utf-8")):
                 status, noiseless, validation, accuracy, loss = values
@@ -87,6 +89,7 @@ class Work:
             rows = [[*key, list(astuple(fit)), self.seconds[key]] for key, fit in self.known.items()]
             new.write_text(json.dumps(rows), encoding="utf-8")
             new.replace(self.kept)
+        self.saved = time.monotonic()
 
     def points(self, cell: Cell) -> tuple[str, float]:
         """The points of a cell as JSON and the seconds of its fits; or Missing is raised."""
@@ -131,6 +134,8 @@ class Work:
             self.pace[data, company] = took
             self.known.update(zip(fleet, found, strict=True))
             self.seconds.update(dict.fromkeys(fleet, took / len(fleet)))
+            if time.monotonic() - self.saved > EVERY:
+                self.save()
         best = max(one.validation[0] for one in found)
         self.note(f"{data} {company[:4]}: {len(fleet)} networks, {took:.1f} s; best on validation {best:.4f}")
         return True
@@ -210,9 +215,15 @@ def _note(began: float, text: str) -> None:
 
 
 def _checked(device: str) -> str:
-    """Refuse to train with a kernel that differs from PyTorch's steps; the differences in words."""
+    """Refuse to train with a kernel that differs from PyTorch's steps; the differences in words.
+
+    PyTorch loads its solvers and transforms when they are first called, and not by several threads at once: so now.
+    """
     from papers.perceptrons.kernel import agreement
 
+    some = torch.eye(3, dtype=torch.float64, device=device)
+    torch.linalg.eigh(some[None])
+    torch.fft.irfft(torch.fft.rfft(some))
     return agreement(device)
 
 

@@ -131,7 +131,7 @@ class Grid:
 
     Each cell fits one curve at one epsilon, ``seeds`` times. Seeds change the noise, and where ``resplit`` the split
     into parts too, with a choice of its own: small sets differ more by their split than by the noise. ``values`` of
-    each axis are tried (None: all, and beyond where an edge is best), each by ``fits`` noisy fits.
+    each axis are tried (None: all, and up to ``extensions`` beyond where an edge is best), each by ``fits`` noisy fits.
     """
 
     kind: str
@@ -146,13 +146,14 @@ class Grid:
     quick_epsilons: tuple[float, ...] = ()
     quick_rows: int = 3000
     quick_seeds: int = 2
+    extensions: int = EXTENSIONS
 
     def cells(self, size: Size) -> Iterator[Settings]:
         """The reference of every set first, then curve by curve."""
         shared = {
             "kind": self.kind, "delta": self.delta, "rows": self.quick_rows if size.quick else self.rows,
             "values": 1 if size.quick else None, "fits": 1 if size.quick else FITS,
-            "extensions": 0 if size.quick else EXTENSIONS, "resplit": self.resplit,
+            "extensions": 0 if size.quick else self.extensions, "resplit": self.resplit,
         }  # fmt: skip
         seeds = size.pick(self.seeds, self.quick_seeds)
         for data in self.sets:
@@ -172,10 +173,8 @@ class Grid:
         curve = next(c for c in (self.reference, *self.curves) if c.label == method)
         axes = tuple(_first(axis, values) for axis in curve.axes)
         found: list[Point] = []
-        choice = Choice({}, math.nan, 1, True)
-        for seed in range(seeds):
-            split = parts(data, rows, seed if resplit else 0)
-            records = len(split[0][1])
+        for split_seed, own in [(seed, [seed]) for seed in range(seeds)] if resplit else [(0, list(range(seeds)))]:
+            split = parts(data, rows, split_seed)
 
             def make(setting: Chosen, seed: int, shape: Any = split[0][0].shape) -> Any:
                 return curve.make(setting, math.inf if epsilon is None else epsilon, delta, seed, shape)
@@ -188,16 +187,15 @@ class Grid:
                 measured = [fit.validation for fit in fits_of(wanted)]
                 return [_mean(measured[k : k + fits]) for k in range(0, len(measured), fits)]
 
-            if axes and (resplit or seed == 0):
-                choice = choose(axes, scores, extensions)
-            (fit,) = fits_of([(choice.setting, seed)])
-            found.append({
-                "data": data, "kind": kind, "method": method, "epsilon": epsilon, "seed": seed,
-                "status": None if epsilon is None else fit.status, "chosen": choice.words,
-                "validation": None if math.isnan(choice.score) else choice.score, "tried": choice.tried,
-                "inside": choice.inside, "accuracy": fit.accuracy, "loss": fit.loss,
-                "noiseless": fit.noiseless, "records": records,
-            })  # fmt: skip
+            choice = choose(axes, scores, extensions) if axes else Choice({}, math.nan, 1, True)
+            for seed, fit in zip(own, fits_of([(choice.setting, seed) for seed in own]), strict=True):
+                found.append({
+                    "data": data, "kind": kind, "method": method, "epsilon": epsilon, "seed": seed,
+                    "status": None if epsilon is None else fit.status, "chosen": choice.words,
+                    "validation": None if math.isnan(choice.score) else choice.score, "tried": choice.tried,
+                    "inside": choice.inside, "accuracy": fit.accuracy, "loss": fit.loss,
+                    "noiseless": fit.noiseless, "records": len(split[0][1]),
+                })  # fmt: skip
         return found
 
 

@@ -11,7 +11,7 @@ SINGLE, BATCHES = Axis("step", (0.01, 0.046, 0.215, 1.0)), Axis("step", (0.1, 0.
 _WHOLE = (BATCHES, Axis("steps", (20, 200), lowest=1, highest=200))
 _SAMPLED = (BATCHES, Axis("steps", (50, 500), lowest=1, highest=500))
 _REGULARISED = (Axis("times", (1, 5, 22, 100), lowest=1), Axis("passes", (1, 10), lowest=1, highest=10))
-NETWORK_AXES = (Axis("step", (0.05, 0.23, 1.08, 5.0)), Axis("epochs", (3, 30), lowest=1, highest=300))
+NETWORK_AXES = (Axis("step", (0.05, 0.23, 1.08, 5.0)), Axis("epochs", (3, 30), lowest=1, highest=30))
 """Of DP-SGD for a network: with momentum, so its steps are smaller."""
 
 LINEAR = (
