@@ -19,6 +19,7 @@ import tacit
 from papers.perceptrons import algorithms
 from papers.perceptrons.stack import Stack
 from papers.perceptrons.walking import Noise, Records
+from papers.shared.together import Measured
 from tacit.estimators.base import budget_of, source_from
 from tacit.mechanisms import Chosen
 from tacit.nn import MLPClassifier
@@ -33,17 +34,6 @@ LEAST_CHANCE = 1e-300
 """A record's probability is at least this in a mean loss, as in :func:`papers.shared.accuracy.mean_loss`."""
 BLOCK = 4096
 """Records scored at a time."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a figure asks of a fitted model."""
-
-    status: str
-    noiseless: float | None
-    validation: tuple[float, float]
-    accuracy: float
-    loss: float
 
 
 @dataclass(frozen=True)

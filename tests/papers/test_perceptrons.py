@@ -24,6 +24,7 @@ from papers.perceptrons.curvature import inverses, largest  # noqa: E402
 from papers.perceptrons.fleet import Yard, member  # noqa: E402
 from papers.perceptrons.stack import Stack  # noqa: E402
 from papers.perceptrons.walking import Noise, Records, Walk, walk_by_steps  # noqa: E402
+from papers.shared import together  # noqa: E402
 from papers.shared.accuracy import Fitted  # noqa: E402
 from tacit import RefutedWarning, datasets  # noqa: E402
 from tacit.nn import MLPClassifier, mlp_network  # noqa: E402
@@ -372,7 +373,7 @@ def test_cells_are_measured_as_they_would_be_one_by_one(paper, figure, tmp_path)
     cells = [_small(c) for c in cells if c.settings["epsilon"] == largest_epsilon]
     store, notes = Store(tmp_path), []
     work = away.Work("cpu", math.inf, notes.append)
-    assert away.run(cells, store, work, "1+abc") == 0
+    assert together.run(cells, store, work, "1+abc") == 0
     for cell, kept in zip(cells, store.cells(cells), strict=True):
         assert kept.version == "1+abc"
         assert kept.seconds > 0
@@ -400,15 +401,15 @@ def test_a_run_that_is_out_of_time_stores_what_is_finished_and_goes_on_later(tmp
         if c.settings["data"] == "bank_marketing"
     ][:2]
     store, notes = Store(tmp_path), []
-    assert away.run(cells, store, away.Work("cpu", -math.inf, notes.append), "1+abc") == 2
+    assert together.run(cells, store, away.Work("cpu", -math.inf, notes.append), "1+abc") == 2
     assert any("too little time" in note for note in notes)
     assert not store.cells(cells)
     work = away.Work("cpu", math.inf, notes.append, tmp_path / "fits.json")
-    assert away.run(cells[:1], store, work, "1+abc") == 0
+    assert together.run(cells[:1], store, work, "1+abc") == 0
     again = away.Work("cpu", math.inf, notes.append, tmp_path / "fits.json")
     assert again.known == work.known
     assert again.seconds == work.seconds
-    assert away.run(cells, store, again, "1+abc") == 0
+    assert together.run(cells, store, again, "1+abc") == 0
     assert len(store.cells(cells)) == 2
     store.close()
 
