@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 import statistics
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -38,8 +38,12 @@ FIRST_FIT = 900
 """The seeds of fits that choose begin here: none of them is the seed of a fit that is shown."""
 
 
+Part = tuple[np.ndarray, np.ndarray]
+"""Rows and labels."""
+
+
 @cached
-def parts(name: str, rows: int | None, split: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+def parts(name: str, rows: int | None, split: int = 0) -> list[Part]:
     """Training, validation and test records, 60, 20 and 20 per cent; rows of norm at most 1 by public bounds.
 
     Labels are 0 and 1; of Iris, with three classes, 1 is virginica and 0 the rest, since the papers have two classes.
@@ -50,6 +54,65 @@ def parts(name: str, rows: int | None, split: int = 0) -> list[tuple[np.ndarray,
     y = (labels == np.unique(labels)[-1]).astype(int)
     order = np.random.default_rng(1 + split).permutation(len(y))
     return [(X[part], y[part]) for part in np.split(order, [int(0.6 * len(y)), int(0.8 * len(y))])]
+
+
+class Fit(Protocol):
+    """What is asked of a model that was fitted; ``validation`` is its accuracy there, and minus its mean loss."""
+
+    @property
+    def status(self) -> str: ...  # noqa: D102
+    @property
+    def noiseless(self) -> float | None: ...  # noqa: D102
+    @property
+    def validation(self) -> Score: ...  # noqa: D102
+    @property
+    def accuracy(self) -> float: ...  # noqa: D102
+    @property
+    def loss(self) -> float: ...  # noqa: D102
+
+
+Wanted = tuple[Chosen, int]
+"""A setting and a seed."""
+Trained = Callable[[Sequence[Wanted], Callable[[Chosen, int], Any]], Sequence[Fit]]
+"""Fits of a cell by setting and seed; the second argument makes the model to fit."""
+
+
+class Fitted:
+    """A model, fitted here and now."""
+
+    def __init__(self, model: Any, train: Part, valid: Part, test: Part) -> None:
+        self.train, self.valid, self.test = train, valid, test
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tacit.RefutedWarning)  # every point carries its status
+            warnings.simplefilter("ignore", tacit.CuratorNote)  # a model of one class has a low score
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the reference network's last digits
+            warnings.simplefilter("ignore", RuntimeWarning)  # a step that is too long diverges: a low score
+            self.model = model.fit(*train)
+
+    @property
+    def status(self) -> str:
+        """That of the guarantee."""
+        return str(self.model.guarantee_.status)
+
+    @property
+    def noiseless(self) -> float | None:
+        """The fraction of steps without noise, where that is a question."""
+        return getattr(self.model, "noiseless_", None)
+
+    @property
+    def validation(self) -> Score:
+        """On validation records."""
+        return float(self.model.score(*self.valid)), -mean_loss(self.model, *self.valid)
+
+    @property
+    def accuracy(self) -> float:
+        """On test records."""
+        return float(self.model.score(*self.test))
+
+    @property
+    def loss(self) -> float:
+        """On training records."""
+        return mean_loss(self.model, *self.train)
 
 
 def mean_loss(model: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -68,7 +131,7 @@ class Grid:
 
     Each cell fits one curve at one epsilon, ``seeds`` times. Seeds change the noise, and where ``resplit`` the split
     into parts too, with a choice of its own: small sets differ more by their split than by the noise. ``values`` of
-    each axis are tried (None: all, and beyond where an edge is best), each by ``fits`` noisy fits.
+    each axis are tried (None: all, and up to ``extensions`` beyond where an edge is best), each by ``fits`` noisy fits.
     """
 
     kind: str
@@ -83,13 +146,14 @@ class Grid:
     quick_epsilons: tuple[float, ...] = ()
     quick_rows: int = 3000
     quick_seeds: int = 2
+    extensions: int = EXTENSIONS
 
     def cells(self, size: Size) -> Iterator[Settings]:
         """The reference of every set first, then curve by curve."""
         shared = {
             "kind": self.kind, "delta": self.delta, "rows": self.quick_rows if size.quick else self.rows,
             "values": 1 if size.quick else None, "fits": 1 if size.quick else FITS,
-            "extensions": 0 if size.quick else EXTENSIONS, "resplit": self.resplit,
+            "extensions": 0 if size.quick else self.extensions, "resplit": self.resplit,
         }  # fmt: skip
         seeds = size.pick(self.seeds, self.quick_seeds)
         for data in self.sets:
@@ -100,42 +164,46 @@ class Grid:
 
     def measure(
         self, data: str, method: str, epsilon: float | None, seeds: int, kind: str, delta: float | None,
-        rows: int | None, values: int | None, fits: int, extensions: int, resplit: bool,
+        rows: int | None, values: int | None, fits: int, extensions: int, resplit: bool, trained: Trained | None = None,
     ) -> list[Point]:  # fmt: skip
-        """Fit on the training records, with the setting that the validation records prefer; one point a seed."""
+        """Fit on the training records, with the setting that the validation records prefer; one point a seed.
+
+        ``trained`` gives fits that were made elsewhere (:mod:`papers.perceptrons.away`); else they are made here.
+        """
         curve = next(c for c in (self.reference, *self.curves) if c.label == method)
         axes = tuple(_first(axis, values) for axis in curve.axes)
         found: list[Point] = []
-        choice = Choice({}, math.nan, 1, True)
-        for seed in range(seeds):
-            train, valid, test = parts(data, rows, seed if resplit else 0)
+        for split_seed, own in [(seed, [seed]) for seed in range(seeds)] if resplit else [(0, list(range(seeds)))]:
+            split = parts(data, rows, split_seed)
 
-            def fitted(setting: Chosen, seed: int, train: Any = train) -> Any:
-                model = curve.make(setting, math.inf if epsilon is None else epsilon, delta, seed, train[0].shape)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", tacit.RefutedWarning)  # every point carries its status
-                    warnings.simplefilter("ignore", tacit.CuratorNote)  # a model of one class has a low score
-                    warnings.simplefilter("ignore", ConvergenceWarning)  # the reference network's last digits
-                    warnings.simplefilter("ignore", RuntimeWarning)  # a step that is too long diverges: a low score
-                    return model.fit(*train)
+            def make(setting: Chosen, seed: int, shape: Any = split[0][0].shape) -> Any:
+                return curve.make(setting, math.inf if epsilon is None else epsilon, delta, seed, shape)
 
-            def score(setting: Chosen, valid: Any = valid, fitted: Any = fitted) -> Score:
-                models = [fitted(setting, FIRST_FIT + fit) for fit in range(fits)]
-                losses = [mean_loss(model, *valid) for model in models]
-                loss = statistics.fmean(losses) if all(map(math.isfinite, losses)) else math.inf
-                return statistics.fmean(model.score(*valid) for model in models), -loss
+            def fits_of(wanted: Sequence[Wanted], split: Any = split, make: Any = make) -> Sequence[Fit]:
+                return trained(wanted, make) if trained else [Fitted(make(*one), *split) for one in wanted]
 
-            if axes and (resplit or seed == 0):
-                choice = choose(axes, score, extensions)
-            model = fitted(choice.setting, seed)
-            found.append({
-                "data": data, "kind": kind, "method": method, "epsilon": epsilon, "seed": seed,
-                "status": None if epsilon is None else model.guarantee_.status, "chosen": choice.words,
-                "validation": None if math.isnan(choice.score) else choice.score, "tried": choice.tried,
-                "inside": choice.inside, "accuracy": float(model.score(*test)), "loss": mean_loss(model, *train),
-                "noiseless": getattr(model, "noiseless_", None), "records": len(train[1]),
-            })  # fmt: skip
+            def scores(settings: Sequence[Chosen], fits_of: Any = fits_of) -> list[Score]:
+                wanted = [(setting, FIRST_FIT + k) for setting in settings for k in range(fits)]
+                measured = [fit.validation for fit in fits_of(wanted)]
+                return [_mean(measured[k : k + fits]) for k in range(0, len(measured), fits)]
+
+            choice = choose(axes, scores, extensions) if axes else Choice({}, math.nan, 1, True)
+            for seed, fit in zip(own, fits_of([(choice.setting, seed) for seed in own]), strict=True):
+                found.append({
+                    "data": data, "kind": kind, "method": method, "epsilon": epsilon, "seed": seed,
+                    "status": None if epsilon is None else fit.status, "chosen": choice.words,
+                    "validation": None if math.isnan(choice.score) else choice.score, "tried": choice.tried,
+                    "inside": choice.inside, "accuracy": fit.accuracy, "loss": fit.loss,
+                    "noiseless": fit.noiseless, "records": len(split[0][1]),
+                })  # fmt: skip
         return found
+
+
+def _mean(scores: Sequence[Score]) -> Score:
+    """Of several fits; a loss that is not finite is the worst."""
+    losses = [loss for _, loss in scores]
+    loss = statistics.fmean(losses) if all(map(math.isfinite, losses)) else -math.inf
+    return statistics.fmean(accuracy for accuracy, _ in scores), loss
 
 
 def _first(axis: Axis, values: int | None) -> Axis:

@@ -11,7 +11,8 @@ SINGLE, BATCHES = Axis("step", (0.01, 0.046, 0.215, 1.0)), Axis("step", (0.1, 0.
 _WHOLE = (BATCHES, Axis("steps", (20, 200), lowest=1, highest=200))
 _SAMPLED = (BATCHES, Axis("steps", (50, 500), lowest=1, highest=500))
 _REGULARISED = (Axis("times", (1, 5, 22, 100), lowest=1), Axis("passes", (1, 10), lowest=1, highest=10))
-_NETWORK = (Axis("step", (0.05, 0.23, 1.08, 5.0)),)
+NETWORK_AXES = (Axis("step", (0.05, 0.23, 1.08, 5.0)), Axis("epochs", (3, 30), lowest=1, highest=30))
+"""Of DP-SGD for a network: with momentum, so its steps are smaller."""
 
 LINEAR = (
     linear(ABADI, GradientPerturbation(Poisson(0.05)), axes=_SAMPLED),
@@ -22,6 +23,6 @@ LINEAR = (
     linear("default (not tuned)", "auto"),
 )
 NETWORK = (
-    network(ABADI, "dp-sgd", axes=_NETWORK),
-    network(SMOOTHED, "dp-sgd", smoothing=1.0, axes=_NETWORK),
+    network(ABADI, "dp-sgd", axes=NETWORK_AXES),
+    network(SMOOTHED, "dp-sgd", smoothing=1.0, axes=NETWORK_AXES),
 )

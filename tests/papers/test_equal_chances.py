@@ -8,11 +8,17 @@ from scipy import stats
 
 from papers.engine.figure import Size
 from papers.engine.library import load
-from papers.shared import intervals
+from papers.shared import choosing, intervals
 from papers.shared.accuracy import show
-from papers.shared.choosing import Axis, choose, count
+from papers.shared.choosing import Axis, count
 from papers.shared.curves import Curve
 from papers.shared.statements import chances
+
+
+def choose(axes, score, **rest):
+    """By a score of one setting."""
+    return choosing.choose(axes, lambda settings: [score(setting) for setting in settings], **rest)
+
 
 STEP, LENGTH = Axis("step", (0.01, 0.1, 1.0)), Axis("steps", (10, 100), lowest=1, highest=100)
 

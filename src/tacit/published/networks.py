@@ -53,7 +53,7 @@ class PublishedMLPClassifier(NetworkFace):
     for the others) in rounds of ``local`` ('pi-dbdp-erm': 10) or in ``rounds`` ('pidp-sgd': 10). ``step`` is alpha:
     1 for batches and 0.03 for single records. ``regularization`` is lambda of every record's loss, biases included.
     ``shared`` and ``condition`` are for 'input-perturbation', ``test`` for 'pi-dbdp-erm', and ``domain`` (r), ``zeta``,
-    ``share`` (eps_1/eps) and ``delta_share`` for 'pidp-sgd', as in the linear models.
+    ``share`` (eps_1/eps), ``delta_share`` and ``pretrained`` for 'pidp-sgd', as in the linear models.
 
     Where the print leaves a choice for a network:
 
@@ -64,7 +64,8 @@ class PublishedMLPClassifier(NetworkFace):
       other curvatures 0, plus ``damping`` on the diagonal (:mod:`tacit.published.curvature`). ``zeta`` is lambda +
       damping.
     * *The minimiser* of 'pi-dbdp-erm' is a pre-trained model: at most ``pretraining`` iterations of L-BFGS on all
-      records from random weights. 'pidp-sgd' and the first two start at the random weights.
+      records from random weights. 'pidp-sgd' starts there if ``pretrained``; else it starts at the random weights, as
+      the first two do.
     * *w_t* is the spectral norm, by power iteration.
 
     Fitted: ``network_``, ``classes_``, ``guarantee_``; ``noiseless_`` (fraction of steps without noise) of the last
@@ -96,6 +97,7 @@ class PublishedMLPClassifier(NetworkFace):
     zeta: float | None = None
     share: float = 0.75
     delta_share: float = 0.5
+    pretrained: bool = False
     damping: float = 0.01
     rank: int = 64
     curvature_records: int = 4000
@@ -139,6 +141,7 @@ class PublishedMLPClassifier(NetworkFace):
             return PidpSgd(
                 constant=self.constant, contribution_constant=self.contribution_constant, rounds=rounds, local=local,
                 step=rate, domain=self.domain, zeta=zeta, share=self.share, delta_share=self.delta_share,
+                pretrained=self.pretrained,
             )  # fmt: skip
         if self.method == "pi-dbdp-erm":
             local = 10 if self.local is None else check_count("local", self.local)
