@@ -187,7 +187,7 @@ def check_networks(points: Sequence[Point], expected: Mapping[str, Any]) -> list
         ),
         says.vanishes(done, said["gap_zero"], OURS),
         says.proven_price(done, OURS),
-        says.chances(done),
+        says.chances(done, NETWORK),
     ]
 
 

@@ -1,5 +1,6 @@
 """DBDP-ERM (Kang et al. 2020b), Algorithms 1 and 2: accuracy and gap over epsilon, and the table of bounds."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -181,7 +182,7 @@ SMALL_EPSILON = 0.1
 """'When epsilon is small', of which the paper's example is 0.1: at most that."""
 
 
-def check_curves(points: Sequence[Point], expected: Mapping[str, Any]) -> list[Finding]:
+def check_curves(curves: Sequence[Curve], points: Sequence[Point], expected: Mapping[str, Any]) -> list[Finding]:
     """Section 5, on accuracy and gap."""
     done, said = with_gaps(points), expected["curves"]
     readings = [ours for ours in (OURS, ELEMENTS) if says.cells(done, ours)]
@@ -204,7 +205,7 @@ def check_curves(points: Sequence[Point], expected: Mapping[str, Any]) -> list[F
         says.follows(done, said["gap_falls"], (FIRST, *readings, *OTHERS), y="gap"),
         says.fluctuates(done, said["fluctuates"], SMOOTHED),
         *(says.proven_price(done, ours) for ours in readings),
-        says.chances(done),
+        says.chances(done, curves),
     ]
 
 
@@ -232,14 +233,14 @@ FIGURES = (
     ),
     Figure(
         "figures1-2-lr", "Figures 1 and 2: logistic regression", _CLAIM, LINEAR_ABOUT, _CURVES.cells,
-        _CURVES.measure, show, check_curves, needs=LARGE,
+        _CURVES.measure, show, functools.partial(check_curves, LINEAR), needs=LARGE,
     ),
     Figure(
         "figures1-2-mlp", "Figures 1 and 2: perceptron", _CLAIM, NETWORK_ABOUT, _NETWORKS.cells,
-        _NETWORKS.measure, show, check_curves, needs=LARGE, extras=("torch",),
+        _NETWORKS.measure, show, functools.partial(check_curves, NETWORK), needs=LARGE, extras=("torch",),
     ),
     Figure(
         "small", "Appendix: small sets, logistic regression", _CLAIM, SMALL_ABOUT, _SMALL.cells,
-        _SMALL.measure, show, check_curves, needs=SMALL,
+        _SMALL.measure, show, functools.partial(check_curves, FEW), needs=SMALL,
     ),
 )  # fmt: skip
