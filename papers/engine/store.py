@@ -106,6 +106,14 @@ class Store:
         with self._rows:
             self._rows.executemany("DELETE FROM cells WHERE key = ?", [(cell.key,) for cell in cells])
 
+    def share_seconds(self, cells: Iterable[Cell]) -> None:
+        """Give each of these cells that is finished an equal share of the time of all: they were trained together."""
+        found = self.cells(cells)
+        if found:
+            share = statistics.fmean(cell.seconds for cell in found)
+            with self._rows:
+                self._rows.executemany("UPDATE cells SET seconds = ? WHERE key = ?", [(share, c.key) for c in found])
+
     def adopt(self, folder: Path, cells: Iterable[Cell]) -> Adopted:
         """Take over those of these cells that another folder has and this one has not.
 

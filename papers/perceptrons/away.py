@@ -123,6 +123,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cells = perceptron_cells([place for place in FIGURES if not options.paper or place[0] in options.paper])
     with contextlib.closing(Store(options.out)) as store:
         left = run(cells, store, work, version_of(folder_of("papers")))
+        if options.device.startswith("cuda"):
+            for place in FIGURES:
+                store.share_seconds([cell for cell in cells if (cell.paper, cell.figure) == place])
     work.note(f"{left} cells are left." if left else "Every cell is stored.")
     return int(left > 0)
 

@@ -414,6 +414,16 @@ def test_a_run_that_is_out_of_time_stores_what_is_finished_and_goes_on_later(tmp
     store.close()
 
 
+def test_cells_that_were_trained_together_share_their_time(tmp_path):
+    cells = [_small(c) for c in away.perceptron_cells([away.FIGURES[2]], Size(quick=True))][:3]
+    store = Store(tmp_path)
+    for k, cell in enumerate(cells[:2]):
+        store.add(cell, "[{}]", "1+abc", 1.0 + k)
+    store.share_seconds(cells)
+    assert [kept.seconds for kept in store.cells(cells)] == [1.5, 1.5]
+    store.close()
+
+
 def test_fits_are_asked_for_by_cell_setting_and_seed():
     """The same setting of two epsilons is two fits."""
     cells = [c for c in away.perceptron_cells(away.FIGURES[:1]) if c.settings["data"] == "adult"]
