@@ -39,24 +39,33 @@ def _power(n: float) -> str:
     return f"2^{round(math.log2(n))}"
 
 
-def _curves(paper: str, figure: str, data: str, words: str, gap: bool = False) -> tuple[Excerpt, ...]:
-    """Accuracy of one set, and its gap, each as a picture and as a table."""
+def _curves(paper: str, figure: str, data: str, words: str, gap: bool = False, name: str = "") -> tuple[Excerpt, ...]:
+    """Accuracy of one set, and its gap, each as a picture and as a table; ``name`` is for the file of the picture."""
     kinds = [("accuracy", f"Accuracy over ε: {words}", "accuracy")]
     kinds += [("gap", f"Optimality gap over ε: {words}", "optimality gap")] if gap else []
     found = []
     for kind, caption, y in kinds:
-        found.append(Excerpt(caption, figure, data, y, f"{paper}-{data.replace('_', '-')}-{kind}.svg"))
+        found.append(Excerpt(caption, figure, data, y, f"{paper}-{name or data.replace('_', '-')}-{kind}.svg"))
         found.append(Excerpt(caption, figure, data, y))
     return tuple(found)
 
 
+def _perceptrons(paper: str, figure: str) -> tuple[Excerpt, ...]:
+    """Accuracy of perceptrons on the set that the pages show."""
+    return _curves(paper, figure, "adult", "Adult, perceptrons", name="perceptrons")
+
+
 _ADULT = "Adult, logistic regression"
-_QUIET = Excerpt("Share of steps without noise over ε, logistic regression", "figures1-2-lr", "Steps without noise")
+_QUIET = (
+    Excerpt("Share of steps without noise over ε, logistic regression", "figures1-2-lr", "Steps without noise"),
+    Excerpt("Share of steps without noise over ε, perceptrons", "figures1-2-mlp", "Steps without noise"),
+)
 _RMSE = ("RMSE of linear regression over n, ε = 0.1", "figure1", "epsilon = 0.1, delta = 0.01", "RMSE")
 _CLASSES = ("Accuracy of classification over n, ε = 1", "figure2", "epsilon = 1.0, delta = 0.01", "accuracy")
 EXCERPTS: Mapping[str, tuple[Excerpt, ...]] = {
     "kang_2020a": (
         *_curves("kang_2020a", "figures2-3-lr", "adult", _ADULT, gap=True),
+        *_perceptrons("kang_2020a", "figures2-3-mlp"),
         *_curves("kang_2020a", "figure4", "breast_cancer", "Breast Cancer (small), logistic regression"),
     ),
     "fukuchi_2017": (
@@ -68,8 +77,14 @@ EXCERPTS: Mapping[str, tuple[Excerpt, ...]] = {
         Excerpt("A record's ε over n, regression, at δ = 0.01", "table1", "A record's epsilon"),
         Excerpt("The trade-off of section 3.5: n = 2^17, ε = 1", "alpha", "The trade-off"),
     ),
-    "kang_2023": (*_curves("kang_2023", "figures1-2-lr", "adult", _ADULT, gap=True), _QUIET),
-    "kang_2020b": (*_curves("kang_2020b", "figures1-2-lr", "adult", _ADULT, gap=True), _QUIET),
+    "kang_2023": (
+        *_curves("kang_2023", "figures1-2-lr", "adult", _ADULT, gap=True),
+        *_perceptrons("kang_2023", "figures1-2-mlp"), *_QUIET,
+    ),
+    "kang_2020b": (
+        *_curves("kang_2020b", "figures1-2-lr", "adult", _ADULT, gap=True),
+        *_perceptrons("kang_2020b", "figures1-2-mlp"), *_QUIET,
+    ),
     "wang_2020": (
         Excerpt(
             "Logistic regression on MNIST, test accuracy in percent over ε, with the paper's own numbers", "table2",

@@ -118,6 +118,16 @@ def stand_of(paper: Paper, figure: Figure, rows: Path) -> Stand:
     return Stand(figure, len(cells), len(firsts), seconds, versions, parts, findings, tuple(points))
 
 
+def kept_points(path: Path) -> list[tuple[str, float, list[dict[str, Any]]]]:
+    """The cells of a table: the beginning of the key, the seconds, and the points with their settings."""
+    found: list[tuple[str, float, list[dict[str, Any]]]] = []
+    for line in _lines(path):
+        if line["cell"]:
+            found.append((line["cell"], float(line["cell_seconds"]), []))
+        found[-1][2].append({name: _value(text) for name, text in line.items() if name not in ONCE})
+    return found
+
+
 def _figures_in(out: Path) -> list[tuple[Paper, Figure, Path]]:
     """The figures of which a run has rows."""
     check((out / "rows.sqlite").exists(), f"There is no run in {out}. Run `python -m papers --all --out {out}`.")
