@@ -28,12 +28,13 @@ LOGISTIC = (
 NETWORK = (
     "The paper's network with ReLU, inputs in [0, 1], batches of 256 expected records (Poisson), clip 1, learning "
     "rate 0.15 (SGD, no momentum) or 0.001 (Adam), a tenth of it after 10,000 steps, 60 epochs, δ = 1e-5, add-remove, "
-    "priced by privacy loss distributions, all 60,000 images, accuracy on the 10,000 test images, 3 runs (the paper "
-    "does not say how many). Weights start by PyTorch's rule and are smoothed in its order (outputs, inputs, height, "
-    "width); the paper used TensorFlow, which has another start and the order height, width, inputs, outputs, so that "
-    "neighbours are output channels. Networks are trained side by side: those of one seed share start and batches, and "
-    "on a GPU numbers are single precision. TACIT_DEVICE names the device. Quick: 1,000 images, batch 64, 2 epochs: a "
-    "trial of the code, too small to tell anything."
+    "priced by privacy loss distributions, all 60,000 images, accuracy on the 10,000 test images, "
+    f"{networks.RUNS['mnist']} runs (the paper does not say how many). Weights start by PyTorch's rule and are "
+    "smoothed in its order (outputs, inputs, height, width); the paper used TensorFlow, which has another "
+    "start and the order height, width, inputs, outputs, so that neighbours are output channels. Networks are "
+    "trained side by side: those of one seed share start and batches, and on a GPU numbers are single precision. "
+    "TACIT_DEVICE names the device. Quick: 1,000 images, batch 64, 2 epochs: a trial of the code, too small to tell "
+    "anything."
 )
 
 CITATION = (
@@ -82,10 +83,11 @@ FIGURES = (
     Figure(
         "figure6", "Optimisers of the CIFAR-10 network",
         "The same on CIFAR-10.",
-        "As Figure 5 with the network of TensorFlow's tutorial, noise multiplier 2, clip 3, σ = 1, 3 runs. Cut for "
-        "time: the first 20,000 training images in place of 50,000, which raises the sampling rate, the first 5,000 "
-        "test images, and 20 epochs (the paper does not say how many), so that the learning rate never falls. Images "
-        "are whole, where the tutorial crops them to 24 x 24. Quick: 32 images, batch 16, one epoch.",
+        "As Figure 5 with the network of TensorFlow's tutorial, noise multiplier 2, clip 3, σ = 1, "
+        f"{networks.RUNS['cifar10']} runs. Cut for time: the first 20,000 training images in place of 50,000, "
+        "which raises the sampling rate, the first 5,000 test images, and 20 epochs (the paper does not say how "
+        "many), so that the learning rate never falls. Images are whole, where the tutorial crops them to 24 x 24. "
+        "Quick: 32 images, batch 16, one epoch.",
         networks.cifar_cells, networks.measure, networks.show_optimizers, networks.check_optimizers,
         needs=("cifar10",), extras=("torch",),
     ),
@@ -96,10 +98,10 @@ FIGURES = (
         "not in its text). Accuracy over ε, as the paper has it: the best over all these and Figure 5's settings and "
         "epochs, chosen on the test images, which no private training could; once for each run. And aimed: the noise "
         "multiplier is the one that spends ε = 0.2 or 0.4 after all epochs, with the paper's learning rate and σ = 0, "
-        "1, 3 (15 epochs, 5 runs; 60 epochs, 3 runs), or with chosen settings (15 epochs, 5 runs), as many for all "
-        "four optimisers: 15 over two decades around the paper's rate, more where the edge is best. Without smoothing "
-        "these are 15 rates, with it 5 rates with each of σ = 1, 2, 3; each is judged by the mean of 3 noisy runs on "
-        "the first 50,000 images scored on the last 10,000. Cut for time: no choice over 60 epochs.",
+        "1, 3 (15 epochs, 5 runs; 60 epochs, 3 runs), or with a chosen learning rate and σ = 0, 1 (15 and 60 epochs, "
+        "5 runs). The rates are the same for all four optimisers: 7 over two decades around the paper's, a third of a "
+        "decade apart, and further ones where the edge is best; each is judged by the mean of 2 noisy runs on the "
+        "first 50,000 images, scored on the last 10,000.",
         sweep_figures.sweep_cells, sweep_figures.measure, sweep_figures.show_sweep, sweep_figures.check_sweep,
         needs=("mnist",), extras=("torch",),
     ),

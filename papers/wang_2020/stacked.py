@@ -13,6 +13,8 @@ from itertools import product
 import torch
 from torch.nn import functional
 
+from papers.wang_2020.runs import ALPHA
+
 
 class _Patches(torch.autograd.Function):
     """(groups, records, h, w, fold, channels) to (groups * fold, records, places, filter * channels), and back."""
@@ -133,7 +135,7 @@ class ResponseNorm:
     def __call__(self, state):
         """The next state."""
         seen = state.movedim(5, 2).flatten(0, 1).flatten(2)
-        found = functional.local_response_norm(seen, 9, alpha=0.009, beta=0.75)
+        found = functional.local_response_norm(seen, 9, alpha=ALPHA, beta=0.75)
         return found.view(*state.shape[:2], state.shape[5], *state.shape[2:5]).movedim(2, 5)
 
 
