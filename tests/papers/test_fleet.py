@@ -13,7 +13,7 @@ from papers.engine.figure import Size  # noqa: E402
 from papers.engine.store import Store  # noqa: E402
 from papers.wang_2020 import away, packing  # noqa: E402
 from papers.wang_2020 import convolutional as networks  # noqa: E402
-from papers.wang_2020.comparing import difference  # noqa: E402
+from papers.wang_2020.comparing import against, difference  # noqa: E402
 from papers.wang_2020.fleet import Fleet, OutOfTime, batches  # noqa: E402
 from papers.wang_2020.rates import FIRST, FURTHEST, at_edge, next_try, rate_at  # noqa: E402
 from papers.wang_2020.runs import ALPHA, Run, as_text, fleets, from_text  # noqa: E402
@@ -178,11 +178,14 @@ def test_every_optimiser_is_offered_the_same_rates():
 
 
 def test_differences():
-    seen = difference([3.0, 4.0, 5.0], [1.0, 2.0, 3.0])
-    assert seen.half == pytest.approx(2.2670, abs=1e-3)  # t(4) = 2.776 times the root of 2/3
-    assert (seen.above(), seen.above(5.0), seen.reaches(5.0)) == (None, False, False)
-    assert difference([3.0, 3.1], [1.0, 1.1]).above() is True
-    assert difference([3.0], [1.0]).above() is None
+    """Paired by seed: what runs share does not count, and a run that one side lacks is left out."""
+    seen = difference({0: 3.0, 1: 14.0, 2: 25.0}, {2: 22.0, 1: 12.0, 0: 2.0, 9: 70.0})
+    assert (seen.one, seen.other, seen.mean) == (14.0, 12.0, 2.0)
+    assert seen.half == pytest.approx(2.4841, abs=1e-3)  # t(2) = 4.3027 times the root of 1/3
+    assert (seen.above(), seen.above(5.0), seen.reaches(5.0), seen.reaches(4.0)) == (None, False, False, None)
+    assert difference({0: 3.0, 1: 3.1}, {0: 1.0, 1: 1.2}).above() is True
+    assert difference({0: 3.0}, {0: 1.0}).above() is None
+    assert against({0: 3.0, 1: 5.0}).half == pytest.approx(12.706, abs=1e-3)
 
 
 def test_aimed_networks_choose_their_rate_and_spend_the_target():
