@@ -133,7 +133,7 @@ def _growth(done):
         ]  # fmt: skip
         more = gain(gains, "gain", {"epsilon": epsilons[0]}, {"epsilon": epsilons[-1]})
         found.append(Finding(
-            f"{_own(form)}DP-LSSGD improves the accuracy most when the privacy guarantee is very strong, {form}.",
+            f"{_own(form)}DP-LSSGD improves the accuracy more when the privacy guarantee is very strong, {form}.",
             all_above([more]),
             f"What σ = {sigmas[-1]:g} gains at ε = {epsilons[0]:g}, less what it gains at {epsilons[-1]:g}: "
             f"{words(more)}.",

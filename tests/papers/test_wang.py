@@ -127,7 +127,7 @@ def test_table_2_stands_beside_the_papers_numbers():
         assert within == [holds] * 5
     strong = [{**p, "accuracy": 80 + p["smoothing"] / p["epsilon"] + 0.1 * p["run"]} for p in whole]
     for points_of, holds in ((strong, True), ([{**p, "accuracy": 160 - p["accuracy"]} for p in strong], False)):
-        most = next(f for f in outcome("table2", points_of)[1] if "most when" in f.statement)
+        most = next(f for f in outcome("table2", points_of)[1] if "more when" in f.statement)
         assert most.holds is holds
     for loud, holds in ((0.0, True), (3.0, False), (1.0, None)):
         spread = [{**p, "accuracy": 80 + p["run"] * (50 if p["smoothing"] == loud else 1)} for p in whole]
