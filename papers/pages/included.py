@@ -60,7 +60,8 @@ def _of_paper(name: str, stands: Sequence[Stand]) -> Iterator[tuple[str, Sequenc
     yield "pictures", [*(_picture(excerpt, by_figure) for excerpt, _ in drawn.values())]
     yield "tables", [_shown(excerpt, by_figure) for excerpt in EXCERPTS.get(name, ()) if not excerpt.file]
     for mark, holds, words in (
-        ("seen", True, "are seen"), ("not seen", False, "are not seen"), ("cannot tell", None, "cannot be told"),
+        ("seen", True, "are seen"), ("not seen", False, "are not seen"),
+        ("cannot tell", None, "our runs cannot decide"),
     ):  # fmt: skip
         mine = [pair for pair in paper if pair[1].holds is holds]
         missing = [_without_rows(stands)] if holds is None and _without_rows(stands) else []
