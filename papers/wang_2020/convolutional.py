@@ -14,7 +14,7 @@ import torch
 from papers.wang_2020.convolutional_figures import STEPS, name_of
 from papers.wang_2020.fleet import Fleet
 from papers.wang_2020.rates import FIRST, at_edge, next_try, rate_at
-from papers.wang_2020.runs import ALPHA, HELD, Run, fleets
+from papers.wang_2020.runs import HELD, Run, fleets
 from papers.wang_2020.stacked import Stack
 from tacit import datasets
 from tacit.checks import check
@@ -112,15 +112,8 @@ def _status(noise_multiplier):
     return THEOREMS["sampled-gradient"].status if noise_multiplier else None
 
 
-def measure(
-    data, optimizer, smoothing, noise_multiplier, step, batch, epochs, rows, run, alpha=None, trained=train_here
-):
-    """One network: epsilon and test accuracy after each epoch. Multiplier 0: no privacy, and nothing is clipped.
-
-    ``alpha`` is that of the network's local response normalisation, None where it has none.
-    """
-    own = ALPHA if data == "cifar10" else None
-    check(alpha == own, f"Expected alpha={own} for {data}, got {alpha}.")
+def measure(data, optimizer, smoothing, noise_multiplier, step, batch, epochs, rows, run, trained=train_here):
+    """One network: epsilon and test accuracy after each epoch. Multiplier 0: no privacy, and nothing is clipped."""
     records = count(data, rows)
     steps = total_steps(epochs, records, batch)
     wanted = Run(

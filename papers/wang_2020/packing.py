@@ -21,7 +21,6 @@ from papers.engine.under_way import kept_keys
 from papers.wang_2020 import convolutional as networks
 from papers.wang_2020.rates import FURTHEST
 from papers.wang_2020.runs import as_text, from_text
-from papers.wang_2020.sweep_figures import LONG, SHORT
 from tacit.checks import check
 
 FIGURES = ("figure1", "figure5", "figure6", "figure7", "defaults")
@@ -78,21 +77,12 @@ def stages(kept=None):
     chosen = [cell for cell in cells["figure7"] if cell.settings["part"] == "chosen"]
     curves = [cell for name in ("figure5", "figure1", "figure7") for cell in cells[name] if "run" in cell.settings]
 
-    def seeds(mine, first, end):
-        return needed([cell for cell in mine if first <= cell.settings["run"] < end])
-
-    def ladders(epochs):
-        return [ladder(**cell.settings) for cell in chosen if cell.settings["epochs"] == epochs]
-
     return [
-        {"name": "figure 6", "runs": seeds(cells["figure6"], 0, 3)},
-        {"name": "chosen rates, short", "ladders": ladders(SHORT)},
-        {"name": "figures 1, 5 and 7", "runs": seeds(curves, 0, 5)},
+        {"name": "figure 6", "runs": needed(cells["figure6"])},
+        {"name": "chosen rates", "ladders": [ladder(**cell.settings) for cell in chosen]},
+        {"name": "figures 1, 5 and 7", "runs": needed(curves)},
         {"name": "the paper's rates, aimed", "runs": needed(plain)},
         {"name": "defaults", "runs": needed(cells["defaults"])},
-        {"name": "chosen rates, long", "ladders": ladders(LONG)},
-        {"name": "figure 6, more seeds", "runs": seeds(cells["figure6"], 3, 1_000)},
-        {"name": "figures 1, 5 and 7, more seeds", "runs": seeds(curves, 5, 1_000)},
     ]
 
 

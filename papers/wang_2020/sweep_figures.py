@@ -64,9 +64,8 @@ def aimed_cells(size):
     targets, optimizers = ((2.0,), ("sgd",)) if size.quick else (TARGETS, tuple(STEPS))
     trials, runs = (2, 2) if size.quick else (TRIALS, size.runs or AIMED_RUNS)
     chosen = [
-        {"part": "chosen", "optimizer": o, "smoothing": sigma, "target": target, "epochs": epochs, "trials": trials,
-         "runs": runs, **shared}
-        for epochs in ((1,) if size.quick else (SHORT, LONG))
+        {"part": "chosen", "optimizer": o, "smoothing": sigma, "target": target, "epochs": 1 if size.quick else SHORT,
+         "trials": trials, "runs": runs, **shared}
         for target in targets for o in optimizers for sigma in CHOSEN_SIGMAS
     ]  # fmt: skip
     lengths = () if size.quick else ((SHORT, runs), (LONG, size.runs or LONG_RUNS))
