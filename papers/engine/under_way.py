@@ -22,11 +22,16 @@ def rows_of(package: str) -> Path:
 def kept_cells(rows: Path, paper: Paper, figure: Figure) -> tuple[int, int]:
     """How many cells of the paper's size have rows, and how many there are."""
     keys = {cell.key[:12] for cell in grid(paper, figure, Size())}
-    table = rows / paper.name / f"{figure.name}.csv"
+    return len(keys & kept_keys(rows, paper.name, figure.name)), len(keys)
+
+
+def kept_keys(rows: Path, paper: str, figure: str) -> set[str]:
+    """The first 12 digits of the keys of the cells of a figure that have rows."""
+    table = rows / paper / f"{figure}.csv"
     if not table.exists():
-        return 0, len(keys)
+        return set()
     with table.open(encoding="utf-8", newline="") as file:
-        return len(keys & {line["cell"] for line in csv.DictReader(file)}), len(keys)
+        return {line["cell"] for line in csv.DictReader(file) if line["cell"]}
 
 
 def basis(package: str, names: Sequence[str]) -> str:

@@ -168,10 +168,14 @@ def _chosen(stand: Stand) -> str:
     places = sorted({p["epsilon"] for p in points})
     cells: dict[tuple[str, str], dict[float, list[Point]]] = {}
     for p in points:
-        mine = cells.setdefault((str(p.get("data", "")), str(p.get("method", ""))), {})
+        sigma = "" if p.get("smoothing") is None else f", σ = {p['smoothing']:g}"
+        mine = cells.setdefault((str(p.get("data") or ""), f"{p.get('method', '')}{sigma}"), {})
         mine.setdefault(p["epsilon"], []).append(p)
-    rows = [(*key, *(_choice(mine.get(place, ())) for place in places)) for key, mine in cells.items()]
-    head = ("data", "method", *(f"ε = {place:g}" for place in places))
+    named = any(data for data, _ in cells)
+    rows = [
+        (*key[0 if named else 1 :], *(_choice(mine.get(place, ())) for place in places)) for key, mine in cells.items()
+    ]
+    head = (*(("data",) if named else ()), "method", *(f"ε = {place:g}" for place in places))
     title = (
         f"Settings that validation records chose, <code>{stand.figure.name}</code> (in brackets: mean accuracy there)"
     )

@@ -3,7 +3,8 @@
     python -m papers.wang_2020.away FOLDER --seconds 200 --out rows.json --version NAME
 
 FOLDER is what ``packing`` wrote: ``plan.json`` and the images. Results are written after every fleet, so that a stop
-loses one fleet at most. A fleet that fails, or would not fit in the time that is left, is noted, and the next one runs.
+loses one fleet at most, and the same command goes on where it ended. A fleet that fails, or would not fit in the time
+that is left, is noted, and the next one runs.
 """
 
 import argparse
@@ -68,6 +69,11 @@ class Work:
         self.kind = torch.float64 if device == "cpu" else torch.float32
         self.pace, self.known = {}, {}
         self.kept = {"version": version, "device": _words(device), "runs": {}, "seconds": {}, "notes": []}
+        if self.out.exists():
+            self.kept = json.loads(self.out.read_text())
+            if self.kept["version"] != version:
+                raise ValueError(f"{out} was made by {self.kept['version']}, not by {version}.")
+            self.known = {from_text(text): curve for text, curve in self.kept["runs"].items()}
 
     def note(self, text):
         """A line for the log and the file."""
@@ -127,22 +133,19 @@ class Work:
             torch.cuda.empty_cache()
 
     def climb(self, ladders, name):
-        """Trials of every ladder until its best place is inside; then its final runs with the best setting."""
+        """Trials of every ladder until its best place is inside; then its final runs at the best place."""
         scores, tries = [{} for _ in ladders], [FIRST for _ in ladders]
         while any(tries):
-            asked = [
-                {(k, j): trials for k in ks for j, (trials, _) in enumerate(rungs[k])}
-                for rungs, ks in zip(ladders, tries, strict=True)
-            ]
+            asked = [{k: rungs[k][0] for k in places} for rungs, places in zip(ladders, tries, strict=True)]
             self.train([run for mine in asked for trials in mine.values() for run in trials], name)
             for i, mine in enumerate(asked):
                 known = all(run in self.known for trials in mine.values() for run in trials)
                 if known:
-                    scores[i] |= {at: np.mean([self.known[run][-1] for run in mine[at]]) for at in mine}
+                    scores[i] |= {k: np.mean([self.known[run][-1] for run in mine[k]]) for k in mine}
                 tries[i] = next_try(scores[i]) if known and mine else ()
         best = [(rungs, max(found, key=found.get)) for rungs, found in zip(ladders, scores, strict=True) if found]
-        self.note(f"{name}: half decades and settings chosen {[at for _, at in best]}.")
-        self.train([run for rungs, (k, j) in best for run in rungs[k][j][1]], f"{name}, final")
+        self.note(f"{name}: thirds of a decade from the paper's rate, as chosen: {[k for _, k in best]}.")
+        self.train([run for rungs, k in best for run in rungs[k][1]], f"{name}, final")
 
 
 def _words(device):
@@ -165,10 +168,7 @@ def main(arguments=None):
     work.note(f"PyTorch {torch.__version__} on {work.kept['device']}.")
     for stage in json.loads((options.folder / "plan.json").read_text()):
         ladders = [
-            {
-                int(k): [[[from_text(text) for text in part] for part in setting] for setting in rung]
-                for k, rung in ladder.items()
-            }
+            {int(k): [[from_text(text) for text in part] for part in rung] for k, rung in ladder.items()}
             for ladder in stage.get("ladders", ())
         ]
         try:

@@ -1,10 +1,13 @@
-"""Two groups of runs compared: the difference of their means with a 95% interval (Welch 1947), and what it can tell."""
+"""Two kinds of networks compared, run by run: the mean difference with its 95% interval, and what it can tell.
+
+Networks of one seed share their start and their batches, so differences are paired by seed (Student's t).
+"""
 
 import math
 import statistics
 from dataclasses import dataclass
 
-from scipy import stats
+from papers.shared import intervals
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Difference:
         return self.mean > least
 
     def reaches(self, claimed):
-        """Whether a claimed gain is seen: False when the whole interval is below it, None when it also holds zero."""
+        """Whether a claimed gain is in line: False when the whole interval is below it, None when it holds zero."""
         if self.above(claimed) is False:
             return False
         return self.above()
@@ -38,13 +41,12 @@ class Difference:
 
 
 def difference(one, other):
-    """Of two lists of values, one a run."""
-    means = statistics.fmean(one), statistics.fmean(other)
-    if min(len(one), len(other)) < 2:
-        return Difference(*means, math.nan)
-    parts = [statistics.variance(values) / len(values) for values in (one, other)]
-    total = sum(parts)
-    if not total:
-        return Difference(*means, 0.0)
-    freedom = total**2 / sum(p**2 / (len(v) - 1) for p, v in zip(parts, (one, other), strict=True))
-    return Difference(*means, float(stats.t.ppf(0.975, freedom)) * math.sqrt(total))
+    """Of two mappings from runs to values, over the runs that both have."""
+    runs = sorted(one.keys() & other.keys())
+    seen = intervals.mean([one[run] - other[run] for run in runs])
+    return Difference(*(statistics.fmean(mine[run] for run in runs) for mine in (one, other)), seen.high - seen.mean)
+
+
+def against(values, number=0.0):
+    """The values of runs beside one number."""
+    return difference(values, dict.fromkeys(values, number))

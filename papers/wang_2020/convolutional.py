@@ -13,7 +13,7 @@ import torch
 
 from papers.wang_2020.convolutional_figures import STEPS, name_of
 from papers.wang_2020.fleet import Fleet
-from papers.wang_2020.rates import FIRST, at_edge, next_try, offers
+from papers.wang_2020.rates import FIRST, at_edge, next_try, rate_at
 from papers.wang_2020.runs import HELD, Run, fleets
 from papers.wang_2020.stacked import Stack
 from tacit import datasets
@@ -155,30 +155,31 @@ def aimed(data, optimizer, smoothing, target, step, batch, epochs, rows, runs, t
     return _ends(finals, trained(finals), epochs, {"validation": None, "tried": None, "at_edge": None})
 
 
-def chosen(data, optimizer, smooth, target, batch, epochs, rows, trials, runs, trained=train_here):
-    """As ``aimed``, with the learning rate, and sigma where it may ``smooth``, chosen on validation images.
+def chosen(data, optimizer, smoothing, target, batch, epochs, rows, trials, runs, trained=train_here):
+    """As ``aimed``, with the learning rate chosen on validation images.
 
-    These are the last 10,000 training images; a setting's score is the mean of ``trials`` noisy runs on the others,
-    aimed at the same epsilon. Every optimiser is offered as many settings (``rates``).
+    These are the last 10,000 training images; a rate's score is the mean of ``trials`` noisy runs on the others, aimed
+    at the same epsilon. Every optimiser is offered the same rates (``rates``), whatever its sigma.
     """
     scores, tries = {}, FIRST
     while tries:
-        asked = offered(data, optimizer, smooth, target, batch, epochs, rows, trial_seeds(trials), tries, held=True)
+        asked = offered(data, optimizer, smoothing, target, batch, epochs, rows, trial_seeds(trials), tries, held=True)
         curves = trained([run for part in asked.values() for run in part])
         scores |= {place: sum(curves[run][-1] for run in part) / trials for place, part in asked.items()}
         tries = next_try(scores)
     best = max(scores, key=scores.get)
-    finals = offered(data, optimizer, smooth, target, batch, epochs, rows, range(runs), best[:1])[best]
+    finals = offered(data, optimizer, smoothing, target, batch, epochs, rows, range(runs), (best,))[best]
     how = {"validation": scores[best], "tried": len(scores), "at_edge": at_edge(scores)}
     return _ends(finals, trained(finals), epochs, how)
 
 
-def offered(data, optimizer, smooth, target, batch, epochs, rows, seeds, places, held=False):
-    """The runs of every setting at these places of ``rates``, by place and setting."""
+def offered(data, optimizer, smoothing, target, batch, epochs, rows, seeds, places, held=False):
+    """The runs at these places of ``rates``, by place."""
+    rates = {k: rate_at(STEPS[optimizer], k) for k in places}
     return {
-        (k, j): aimed_runs(data, optimizer, sigma, target, rate, batch, epochs, rows, seeds, held)
-        for k in places for j, (rate, sigma) in enumerate(offers(STEPS[optimizer], k, smooth))
-    }  # fmt: skip
+        k: aimed_runs(data, optimizer, smoothing, target, rate, batch, epochs, rows, seeds, held)
+        for k, rate in rates.items()
+    }
 
 
 def _ends(finals, curves, epochs, how):

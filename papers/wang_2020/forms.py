@@ -8,8 +8,8 @@ promise. The noise is that of Theorem 2 with 4 in the place of its 20 (:func:`th
 
 *As printed*: 50,000 images, every record's gradient clipped to norm 1, batches of 128 by Poisson sampling, step 1/t, 50
 epochs, the least noise that the claim needs. The paper says of its networks only that gradients are clipped. Without it
-rows must be bounded for Theorem 2's "G-Lipschitz" to hold, G is larger, and the accuracy is lower: clipping is the
-kinder reading.
+rows must be bounded for Theorem 2's "G-Lipschitz" to hold and G, and with it the noise, is larger: we take clipping to
+be the kinder reading.
 
 *Run well*: the same, with one of three combinations of batch, epochs and schedule, and a step, chosen on the validation
 images (``tuned.py``).

@@ -1,6 +1,6 @@
 """Runs for another machine, and their results back: ``pack`` writes a folder that ``away`` trains, ``adopt`` stores.
 
-    python -m papers.wang_2020.packing pack FOLDER
+    python -m papers.wang_2020.packing pack FOLDER --data mnist --kept docs/reproduced
     python -m papers.wang_2020.packing adopt rows.json --out reproduced
 
 The plan is made of the figures' own cells, so that what comes back are the runs that they ask for: a cell is computed
@@ -17,6 +17,7 @@ from papers.engine.figure import Size
 from papers.engine.grid import checked_points, grid
 from papers.engine.library import load
 from papers.engine.store import Store
+from papers.engine.under_way import kept_keys
 from papers.wang_2020 import convolutional as networks
 from papers.wang_2020.rates import FURTHEST
 from papers.wang_2020.runs import as_text, from_text
@@ -24,7 +25,7 @@ from tacit.checks import check
 
 FIGURES = ("figure1", "figure5", "figure6", "figure7", "defaults")
 EVERYWHERE = range(-FURTHEST, FURTHEST + 1)
-"""All places at which settings may be tried."""
+"""All places at which learning rates may be tried."""
 SHEET = 5_000
 """CIFAR-10 images in one packed picture."""
 
@@ -41,7 +42,7 @@ def network_cells(figure, size=Size()):  # noqa: B008 - it is frozen
 
 
 def needed(cells):
-    """The runs that cells ask for first; a setting is not chosen yet."""
+    """The runs that cells ask for first; a learning rate is not chosen yet."""
     found = []
 
     def note(runs):
@@ -57,51 +58,52 @@ def needed(cells):
     return list(dict.fromkeys(found))
 
 
-def ladder(data, optimizer, smooth, target, batch, epochs, rows, trials, runs, part):
-    """Trials and final runs of a cell at every setting that it may come to try, by place."""
+def ladder(data, optimizer, smoothing, target, batch, epochs, rows, trials, runs, part):
+    """Trials and final runs of a cell at every learning rate that it may come to try, by place."""
     del part
-    both = [
-        networks.offered(data, optimizer, smooth, target, batch, epochs, rows, seeds, EVERYWHERE, held)
+    trial, final = (
+        networks.offered(data, optimizer, smoothing, target, batch, epochs, rows, seeds, EVERYWHERE, held)
         for seeds, held in ((networks.trial_seeds(trials), True), (range(runs), False))
-    ]
-    rungs = {}
-    for place, setting in both[0]:
-        rungs.setdefault(place, []).append([found[place, setting] for found in both])
-    return rungs
-
-
-def stages():
-    """What to train, the most important first: names, runs, and ladders of settings."""
-    sweep = network_cells("figure7")
-    curves, plain, chosen = (
-        [cell for cell in sweep if cell.settings["part"] == part] for part in ("curve", "aimed", "chosen")
     )
+    return {k: [trial[k], final[k]] for k in EVERYWHERE}
+
+
+def stages(kept=None):
+    """What to train, the most important first: names, runs, and ladders of rates. Cells with rows in ``kept`` have
+    been trained."""
+    done = {name: kept_keys(kept, "wang_2020", name) if kept else set() for name in FIGURES}
+    cells = {name: [cell for cell in network_cells(name) if cell.key[:12] not in done[name]] for name in FIGURES}
+    plain = [cell for cell in cells["figure7"] if cell.settings["part"] == "aimed"]
+    chosen = [cell for cell in cells["figure7"] if cell.settings["part"] == "chosen"]
+    curves = [cell for name in ("figure5", "figure1", "figure7") for cell in cells[name] if "run" in cell.settings]
+
     return [
-        {"name": "figures 1 and 5", "runs": needed([*network_cells("figure5"), *network_cells("figure1")])},
-        {"name": "chosen settings", "ladders": [ladder(**cell.settings) for cell in chosen]},
-        {"name": "figure 7", "runs": needed(curves)},
+        {"name": "figure 6", "runs": needed(cells["figure6"])},
+        {"name": "chosen rates", "ladders": [ladder(**cell.settings) for cell in chosen]},
+        {"name": "figures 1, 5 and 7", "runs": needed(curves)},
         {"name": "the paper's rates, aimed", "runs": needed(plain)},
-        {"name": "defaults", "runs": needed(network_cells("defaults"))},
-        {"name": "figure 6", "runs": needed(network_cells("figure6"))},
+        {"name": "defaults", "runs": needed(cells["defaults"])},
     ]
 
 
-def pack(folder):
-    """Write plan and images; those of CIFAR-10 as lossless pictures, as many as Figure 6 takes."""
+def pack(folder, data, kept=None):
+    """Write the plan of one data set and its images; those of CIFAR-10 as lossless pictures, as many as Figure 6
+    takes."""
     folder.mkdir(parents=True)
+    networks.read(data, "train")  # before anything else is made: it may be missing
     plan = [
-        {"name": stage["name"], "runs": [as_text(run) for run in stage.get("runs", ())],
+        {"name": stage["name"], "runs": [as_text(run) for run in stage.get("runs", ()) if run.data == data],
          "ladders": [
-             {
-                 k: [[[as_text(run) for run in part] for part in setting] for setting in rung]
-                 for k, rung in rungs.items()
-             }
-             for rungs in stage.get("ladders", ())
+             {k: [[as_text(run) for run in part] for part in rung] for k, rung in rungs.items()}
+             for rungs in stage.get("ladders", ()) if data == "mnist"
          ]}
-        for stage in stages()
+        for stage in stages(kept)
     ]  # fmt: skip
+    plan = [stage for stage in plan if stage["runs"] or stage["ladders"]]
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-    shutil.copytree(Path(os.environ["TACIT_DATA"]) / "mnist", folder / "mnist")
+    if data == "mnist":
+        shutil.copytree(Path(os.environ["TACIT_DATA"]) / "mnist", folder / "mnist")
+        return
     (run, *_) = needed(network_cells("figure6"))
     _draw(folder / "cifar10", "train", run.rows)
     _draw(folder / "cifar10", "test", run.scored)
@@ -117,7 +119,7 @@ def _draw(place, split, rows):
     for start in range(0, rows, SHEET):
         part = images[start : start + SHEET]
         sheet = part.reshape(-1, TILES, 3, 32, 32).transpose(0, 3, 1, 4, 2).reshape(-1, 32 * TILES, 3)
-        Image.fromarray(sheet).save(place / f"{split}-{start:06d}.webp", lossless=True, quality=80, method=4)
+        Image.fromarray(sheet).save(place / f"{split}-{start:06d}.webp", lossless=True, quality=100, method=6)
     (place / f"{split}.json").write_text(json.dumps(labels.tolist()), encoding="utf-8")
 
 
@@ -160,7 +162,10 @@ def main(arguments=None):
     """Pack or adopt."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("pack").add_argument("folder", type=Path)
+    there = commands.add_parser("pack")
+    there.add_argument("folder", type=Path)
+    there.add_argument("--data", choices=tuple(networks.RECORDS), required=True)
+    there.add_argument("--kept", type=Path, help="rows of the pages: what has rows there is left out")
     back = commands.add_parser("adopt")
     back.add_argument("results", type=Path)
     back.add_argument("--out", type=Path, default=Path("reproduced"))
@@ -168,7 +173,7 @@ def main(arguments=None):
     back.add_argument("--runs", type=int)
     options = parser.parse_args(arguments)
     if options.command == "pack":
-        pack(options.folder)
+        pack(options.folder, options.data, options.kept)
         return
     for name, (stored, left) in adopt(options.results, options.out, options.version, Size(runs=options.runs)).items():
         print(f"{name}: {stored} cells stored" + (f", {left} left out: runs are missing" if left else ""))

@@ -7,6 +7,9 @@ DECAY_AT = 10_000
 """The step at which the paper divides the learning rate by ten."""
 HELD = 10_000
 """The last training images are the validation part."""
+ALPHA = 0.009
+"""Of the local response normalisation of the CIFAR-10 network, as it was run. TensorFlow's tutorial has 0.001 / 9 and
+sums over 9 channels; PyTorch takes their mean, so 0.001 would be the same and this is nine times as strong."""
 
 
 @dataclass(frozen=True, kw_only=True)

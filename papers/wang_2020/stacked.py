@@ -13,6 +13,8 @@ from itertools import product
 import torch
 from torch.nn import functional
 
+from papers.wang_2020.runs import ALPHA
+
 
 class _Patches(torch.autograd.Function):
     """(groups, records, h, w, fold, channels) to (groups * fold, records, places, filter * channels), and back."""
@@ -130,24 +132,28 @@ class Pool:
 class ResponseNorm:
     """Local response normalisation over 9 channels, each network by itself."""
 
+    alpha: float
+
     def __call__(self, state):
         """The next state."""
         seen = state.movedim(5, 2).flatten(0, 1).flatten(2)
-        found = functional.local_response_norm(seen, 9, alpha=0.009, beta=0.75)
+        found = functional.local_response_norm(seen, 9, alpha=self.alpha, beta=0.75)
         return found.view(*state.shape[:2], state.shape[5], *state.shape[2:5]).movedim(2, 5)
 
 
-def _mnist(activation):
+def _mnist(activation, alpha):
+    del alpha
     return (
         Filters(1, 16, 8, 2, 3), activation, Pool(2, 1), Filters(16, 32, 4, 2), activation, Pool(2, 1),
         Dense(512, 32), activation, Dense(32, 10),
     )  # fmt: skip
 
 
-def _cifar(activation):
+def _cifar(activation, alpha):
+    norm = ResponseNorm(alpha)
     return (
-        Filters(3, 64, 5, 1, 2), activation, Pool(3, 2, 1), ResponseNorm(), Filters(64, 64, 5, 1, 2), activation,
-        ResponseNorm(), Pool(3, 2, 1), Dense(4096, 384), activation, Dense(384, 192), activation, Dense(192, 10),
+        Filters(3, 64, 5, 1, 2), activation, Pool(3, 2, 1), norm, Filters(64, 64, 5, 1, 2), activation,
+        norm, Pool(3, 2, 1), Dense(4096, 384), activation, Dense(384, 192), activation, Dense(192, 10),
     )  # fmt: skip
 
 
@@ -158,9 +164,10 @@ class Stack:
     layers: tuple
 
     @classmethod
-    def of(cls, data, activation):
-        """The paper's network for these images."""
-        return cls({"mnist": _mnist, "cifar10": _cifar}[data]({"relu": torch.relu, "tanh": torch.tanh}[activation]))
+    def of(cls, data, activation, alpha=ALPHA):
+        """The paper's network for these images; ``alpha`` is that of CIFAR-10's response normalisation."""
+        layers, function = {"mnist": _mnist, "cifar10": _cifar}[data], {"relu": torch.relu, "tanh": torch.tanh}
+        return cls(layers(function[activation], alpha))
 
     @property
     def shapes(self):

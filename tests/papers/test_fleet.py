@@ -13,14 +13,15 @@ from papers.engine.figure import Size  # noqa: E402
 from papers.engine.store import Store  # noqa: E402
 from papers.wang_2020 import away, packing  # noqa: E402
 from papers.wang_2020 import convolutional as networks  # noqa: E402
-from papers.wang_2020.comparing import difference  # noqa: E402
+from papers.wang_2020.comparing import against, difference  # noqa: E402
 from papers.wang_2020.fleet import Fleet, OutOfTime, batches  # noqa: E402
-from papers.wang_2020.rates import FIRST, FURTHEST, at_edge, next_try, offers, rate_at  # noqa: E402
-from papers.wang_2020.runs import Run, as_text, fleets, from_text  # noqa: E402
-from papers.wang_2020.stacked import Stack  # noqa: E402
+from papers.wang_2020.rates import FIRST, FURTHEST, at_edge, next_try, rate_at  # noqa: E402
+from papers.wang_2020.runs import ALPHA, Run, as_text, fleets, from_text  # noqa: E402
+from papers.wang_2020.stacked import ResponseNorm, Stack  # noqa: E402
 from tacit.mechanisms import Poisson  # noqa: E402
 from tacit.nn import cifar_network, mnist_network, smooth  # noqa: E402
 from tacit.nn import train as library  # noqa: E402
+from tacit.nn.architectures import ALPHA as TENSORFLOWS  # noqa: E402
 
 RUN = Run(
     data="mnist", seed=0, optimizer="sgd", smoothing=0.0, noise=0.5, rate=0.1, batch=8, steps=3, marks=(1, 3), rows=24,
@@ -49,7 +50,7 @@ def network_at(data, weights, activation="relu"):
 @pytest.mark.parametrize(("data", "count"), [("mnist", 5), ("cifar10", 1)])
 def test_clipped_sums_are_the_librarys(data, count):
     """Two groups of two networks, one place filled up: the sums of the library to rounding, whatever the clip."""
-    stack = Stack.of(data, "relu")
+    stack = Stack.of(data, "relu", TENSORFLOWS)
     weights = torch.stack([stack.start(seed) for seed in range(4)])
     pictures = torch.from_numpy(pixels(data, "train")[0][: 2 * count]) / 255.0
     images = pictures.double().reshape(2, count, -1, *pictures.shape[-2:])
@@ -64,6 +65,24 @@ def test_clipped_sums_are_the_librarys(data, count):
         network = network_at(data, weights[i])
         expected = library.clipped_sum(network, images[i // 2][keep], labels[i // 2][keep], clip)
         np.testing.assert_allclose(found[i].numpy(), expected, rtol=0, atol=1e-13)
+
+
+def test_the_response_norm_is_tensorflows():
+    """x / (1 + 0.001 / 9 * the sum of squares over nine channels)^0.75, as in the tutorial, in the library and here;
+    the rows of Figure 6 were made with nine times that."""
+    found = torch.rand(64, 2, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64) * 20
+    sums = torch.stack([(found[max(0, i - 4) : i + 5] ** 2).sum(0) for i in range(64)])
+    expected = found / (1 + 0.001 / 9 * sums) ** 0.75
+    for layer in cifar_network():
+        if isinstance(layer, torch.nn.LocalResponseNorm):
+            assert float((layer(found[None])[0] - expected).abs().max()) < 1e-12
+    state = found.movedim(0, -1)[None, None, :, :, None]
+    stronger = found / (1 + 0.009 / 9 * sums) ** 0.75
+    for alpha, wanted in ((TENSORFLOWS, expected), (ALPHA, stronger)):
+        normed = ResponseNorm(alpha)(state)[0, 0, :, :, 0].movedim(-1, 0)
+        assert float((normed - wanted).abs().max()) < 1e-12
+    norms = {layer.alpha for layer in Stack.of("cifar10", "relu").layers if isinstance(layer, ResponseNorm)}
+    assert norms == {ALPHA}
 
 
 def test_steps_are_the_librarys(monkeypatch):
@@ -137,28 +156,40 @@ def test_fleets_are_rectangles():
 
 
 def test_rates_are_chosen_inside():
-    scores = {(k, j): 1.0 for k in FIRST for j in range(3)}
-    for best, beyond in (((0, 2), ()), ((2, 1), (3,)), ((-2, 0), (-3,)), ((FURTHEST, 2), ())):
+    scores = dict.fromkeys(FIRST, 1.0)
+    for best, beyond in ((0, ()), (2, ()), (3, (4,)), (-3, (-4,)), (FURTHEST, ())):
         assert next_try({**scores, best: 2.0}) == beyond
-        assert at_edge({**scores, best: 2.0}) is (best[0] != 0)  # as far as it goes; the row says that it is an edge
-    assert [rate_at(0.15, k) for k in (-2, 0, 2)] == [0.015, 0.15, 1.5]
+        assert at_edge({**scores, best: 2.0}) is (abs(best) > 2)  # as far as it goes; the row says that it is an edge
+    assert [rate_at(0.15, k) for k in (-3, 0, 3)] == [0.015, 0.15, 1.5]
+    assert np.diff(np.log10([rate_at(0.001, k) for k in FIRST])) == pytest.approx(1 / 3, abs=1e-3)
 
 
-def test_every_optimiser_is_offered_as_many_settings():
-    """Three at a place: sigmas at its rate, or rates that go on evenly from place to place."""
-    plain, smooth = ([s for k in FIRST for s in offers(0.15, k, kind)] for kind in (False, True))
-    assert len(set(plain)) == len(set(smooth)) == 15
-    assert {sigma for _, sigma in plain} == {0.0}
-    assert {(rate_at(0.15, k), s) for k in FIRST for s in (1.0, 2.0, 3.0)} == set(smooth)
-    assert np.diff(np.log10([rate for rate, _ in plain])) == pytest.approx(1 / 6, abs=1e-3)
+def test_every_optimiser_is_offered_the_same_rates():
+    """Two decades of them, whether it smooths or not."""
+    chosen = [cell.settings for cell in packing.network_cells("figure7") if cell.settings["part"] == "chosen"]
+    kinds = {(c["epochs"], c["target"], c["optimizer"], c["smoothing"]) for c in chosen}
+    assert len(chosen) == len(kinds) == 8
+    assert {epochs for epochs, *_ in kinds} == {15}
+    for optimizer, rate in (("sgd", 0.15), ("adam", 0.001)):
+        asked = [
+            {(k, run.rate, run.seed) for k, runs in networks.offered(
+                "mnist", optimizer, sigma, 0.2, 256, 15, None, networks.trial_seeds(2), FIRST, held=True).items()
+             for run in runs}
+            for sigma in (0.0, 1.0)
+        ]  # fmt: skip
+        assert asked[0] == asked[1]
+        assert {run_rate for _, run_rate, _ in asked[0]} == {rate_at(rate, k) for k in range(-3, 4)}
 
 
 def test_differences():
-    seen = difference([3.0, 4.0, 5.0], [1.0, 2.0, 3.0])
-    assert seen.half == pytest.approx(2.2670, abs=1e-3)  # t(4) = 2.776 times the root of 2/3
-    assert (seen.above(), seen.above(5.0), seen.reaches(5.0)) == (None, False, False)
-    assert difference([3.0, 3.1], [1.0, 1.1]).above() is True
-    assert difference([3.0], [1.0]).above() is None
+    """Paired by seed: what runs share does not count, and a run that one side lacks is left out."""
+    seen = difference({0: 3.0, 1: 14.0, 2: 25.0}, {2: 22.0, 1: 12.0, 0: 2.0, 9: 70.0})
+    assert (seen.one, seen.other, seen.mean) == (14.0, 12.0, 2.0)
+    assert seen.half == pytest.approx(2.4841, abs=1e-3)  # t(2) = 4.3027 times the root of 1/3
+    assert (seen.above(), seen.above(5.0), seen.reaches(5.0), seen.reaches(4.0)) == (None, False, False, None)
+    assert difference({0: 3.0, 1: 3.1}, {0: 1.0, 1: 1.2}).above() is True
+    assert difference({0: 3.0}, {0: 1.0}).above() is None
+    assert against({0: 3.0, 1: 5.0}).half == pytest.approx(12.706, abs=1e-3)
 
 
 def test_aimed_networks_choose_their_rate_and_spend_the_target():
@@ -167,16 +198,16 @@ def test_aimed_networks_choose_their_rate_and_spend_the_target():
 
     def trained(runs):
         asked.extend(runs)
-        return {run: [90.0 - abs(np.log10(run.rate / 0.5)) + run.seed / 1e3 - abs(run.smoothing - 2)] for run in runs}
+        return {run: [90.0 - abs(np.log10(run.rate / 0.5)) + run.seed / 1e3] for run in runs}
 
-    points = networks.chosen("mnist", "sgd", True, 2.0, 64, 1, 1_000, 3, 2, trained)
+    points = networks.chosen("mnist", "sgd", 2.0, 2.0, 64, 1, 1_000, 3, 2, trained)
     trials = [run for run in asked if run.held]
-    assert len(trials) == 45
-    assert {(p["rate"], p["sigma"], p["method"]) for p in points} == {(rate_at(0.15, 1), 2.0, "DP-LSSGD")}
+    assert len(trials) == 21
+    assert {(p["rate"], p["sigma"], p["method"]) for p in points} == {(rate_at(0.15, 2), 2.0, "DP-LSSGD")}
     assert {p["at_edge"] for p in points} == {False}
     assert not {run.seed for run in trials} & {run.seed for run in asked if not run.held}
     assert all(1.98 < p["epsilon"] <= 2.0 for p in points)
-    assert points[0]["validation"] == pytest.approx(90.0 - np.log10(0.5 / rate_at(0.15, 1)) + 0.101)
+    assert points[0]["validation"] == pytest.approx(90.0 - abs(np.log10(0.5 / rate_at(0.15, 2))) + 0.101)
     model = networks.CNNClassifier(2.0, delta=1e-5, adjacency="add-remove", classes=range(10), batch=64, epochs=1)
     (event,) = model.fit(np.zeros((1_000, 28, 28), dtype=np.uint8), np.arange(1_000) % 10).guarantee_.events
     assert event.scale == pytest.approx(points[0]["noise_multiplier"], rel=1e-9)
@@ -201,24 +232,27 @@ def test_training_away(tmp_path, capsys):
         write_idx(tmp_path / "mnist", stem, *pixels("mnist", split))
     trial = replace(RUN, marks=(3,), held=True)
     rungs = {
-        k: [[[as_text(replace(run, rate=rate, smoothing=sigma))] for run in (trial, RUN)]
-            for rate, sigma in offers(0.1, k, True)]
-        for k in range(-5, 6)
-    }  # fmt: skip
+        k: [[as_text(replace(run, rate=rate_at(0.1, k), smoothing=1.0))] for run in (trial, RUN)]
+        for k in range(-FURTHEST, FURTHEST + 1)
+    }
     plan = [
         {"name": "bad", "runs": [as_text(replace(RUN, data="letters"))]}, {"name": "chosen", "ladders": [rungs]},
         {"name": "plain", "runs": [as_text(run) for run in KINDS]},
     ]  # fmt: skip
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    away.main(
-        [str(tmp_path), "--seconds", "600", "--out", str(tmp_path / "r.json"), "--version", "v", "--device", "cpu"]
-    )
+    command = [str(tmp_path), "--seconds", "600", "--out", str(tmp_path / "r.json"), "--device", "cpu", "--version"]
+    away.main([*command, "v"])
     kept = json.loads((tmp_path / "r.json").read_text())
     assert {as_text(run) for run in KINDS} < set(kept["runs"])
     assert all(len(curve) == len(from_text(text).marks) for text, curve in kept["runs"].items())
     assert any("KeyError" in note or "Error" in note for note in kept["notes"])
-    assert "half decades and settings chosen [(" in capsys.readouterr().out
-    assert len([text for text in kept["runs"] if from_text(text).held]) >= 15
+    assert "as chosen: [" in capsys.readouterr().out
+    assert len([text for text in kept["runs"] if from_text(text).held]) >= 7
+    away.main([*command, "v"])
+    again = json.loads((tmp_path / "r.json").read_text())
+    assert (again["runs"], again["seconds"]) == (kept["runs"], kept["seconds"]), "nothing is trained twice"
+    with pytest.raises(ValueError, match="made by v, not by w"):
+        away.main([*command, "w"])
     alone = Fleet(KINDS, away.reader(tmp_path)).train()
     assert {as_text(run): curve for run, curve in alone.items()}.items() <= kept["runs"].items()
     with pytest.raises(OutOfTime):
@@ -257,7 +291,7 @@ def test_every_run_of_the_figures_is_packed():
     stages = packing.stages()
     packed = {run for stage in stages for run in stage.get("runs", ())}
     packed |= {run for stage in stages for rungs in stage.get("ladders", ()) for rung in rungs.values()
-               for setting in rung for part in setting for run in part}  # fmt: skip
+               for part in rung for run in part}  # fmt: skip
 
     def trained(runs):
         assert set(runs) <= packed
@@ -266,3 +300,16 @@ def test_every_run_of_the_figures_is_packed():
     for cell in packing.network_cells("figure7"):
         if cell.settings["part"] == "chosen" and cell.settings["optimizer"] == "sgd":
             networks.chosen(**{k: v for k, v in cell.settings.items() if k != "part"}, trained=trained)
+
+
+def test_what_has_rows_is_not_packed(tmp_path):
+    """Three of five seeds have rows, and only the others are trained."""
+    (tmp_path / "wang_2020").mkdir()
+    for figure in ("figure1", "figure5", "figure7"):
+        done = [cell.key[:12] for cell in packing.network_cells(figure) if cell.settings.get("run", 0) < 3]
+        rows = "cell,accuracy\n" + "".join(f"{key},1\n,2\n" for key in done)
+        (tmp_path / "wang_2020" / f"{figure}.csv").write_text(rows)
+    asked = packing.needed(packing.network_cells("figure5"))
+    for kept, seeds in ((None, range(5)), (tmp_path, range(3, 5))):
+        packed = {run for stage in packing.stages(kept) for run in stage.get("runs", ())}
+        assert {run.seed for run in packed.intersection(asked)} == set(seeds)

@@ -16,6 +16,9 @@ MOST_UNITS = 10**7
 """The most units of a layer: far more than fit into memory with another layer as wide."""
 MOST_PIXELS = 10**4
 """The most channels, and pixels per side, of an image."""
+ALPHA = 0.001
+"""Of the local response normalisation. TensorFlow's tutorial has 0.001 / 9 and sums over 9 channels; PyTorch takes
+their mean."""
 
 
 def _activation(name: str) -> nn.Module:
@@ -63,8 +66,8 @@ def cifar_network(
     classes, shape = check_count("classes", classes, MOST_UNITS), _shape(shape)
     layers = nn.Sequential(
         nn.Conv2d(shape[0], 64, 5, padding=2), _activation(activation), nn.MaxPool2d(3, 2, padding=1),
-        nn.LocalResponseNorm(9, alpha=0.009, beta=0.75), nn.Conv2d(64, 64, 5, padding=2), _activation(activation),
-        nn.LocalResponseNorm(9, alpha=0.009, beta=0.75), nn.MaxPool2d(3, 2, padding=1), nn.Flatten(),
+        nn.LocalResponseNorm(9, alpha=ALPHA, beta=0.75), nn.Conv2d(64, 64, 5, padding=2), _activation(activation),
+        nn.LocalResponseNorm(9, alpha=ALPHA, beta=0.75), nn.MaxPool2d(3, 2, padding=1), nn.Flatten(),
     )  # fmt: skip
     layers.extend(
         [
