@@ -87,9 +87,12 @@ evidence: $(VENV)/.dev
 data: $(VENV)/.experiments
 	$(BIN)/python -m tacit.datasets --all
 
-# make experiments SIZE=--quick for minutes instead of hours
+# make experiments SIZE=--quick for minutes instead of hours. At the size of the papers, what takes far less time
+# side by side than one by one comes first.
 experiments: $(VENV)/.experiments
 	test -z "$(TACIT_DATA)" || $(BIN)/python benchmarks/convert_data.py $(TACIT_DATA)
+	test -n "$(SIZE)" || $(BIN)/python -m papers.kang_2020b.walks --out reproduced
+	test -n "$(SIZE)" || $(BIN)/python -m papers.perceptrons.away --out reproduced --only-gpu
 	$(BIN)/python -m papers --all $(SIZE)
 
 $(VENV)/bin/python:

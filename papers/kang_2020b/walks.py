@@ -32,7 +32,7 @@ from papers.engine.versions import version_of
 from papers.kang_2020b.figures import ELEMENTS, OURS
 from papers.shared.accuracy import Fitted, Part, parts
 from papers.shared.curves import LAMBDA
-from papers.shared.together import Key, Measured, Place, Together, run, seed_of
+from papers.shared.together import Key, Measured, Place, Together, at_hand, run, seed_of
 from tacit import RefutedWarning
 from tacit.estimators.base import INTERCEPT
 from tacit.influence.linear import Influence
@@ -201,7 +201,7 @@ def _planned(model: Any, ground: Ground) -> tuple[Any, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 when every cell is stored, 1 when time ran out."""
+    """0 when every cell whose data set is here is stored, 1 when time ran out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then no further grid is begun")
@@ -210,7 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     work = Walks(began + options.seconds, functools.partial(_note, began), options.out / "fits.json")
-    cells = [cell for cell in walk_cells() if not options.data or cell.settings["data"] in options.data]
+    asked = [cell for cell in walk_cells() if not options.data or cell.settings["data"] in options.data]
+    cells = at_hand(asked, work.note)
     with contextlib.closing(Store(options.out)) as store:
         return int(run(cells, store, work, version_of(folder_of("papers"))) > 0)
 

@@ -1,6 +1,6 @@
 """Trains the perceptrons of figures side by side, on this machine's GPU where it has one, and stores finished cells.
 
-    python -m papers.perceptrons.away --out FOLDER --seconds 600
+    python -m papers.perceptrons.away --out FOLDER
     python -m papers kang_2023 --figure figures1-2-mlp --adopt FOLDER     (where the other rows are)
 
 How cells and fits come together: :mod:`papers.shared.together`.
@@ -27,7 +27,7 @@ from papers.engine.store import Store
 from papers.engine.versions import version_of
 from papers.perceptrons.fleet import Member, Yard, member
 from papers.shared.accuracy import parts
-from papers.shared.together import Key, Place, Together, run, seed_of
+from papers.shared.together import Key, Place, Together, at_hand, run, seed_of
 
 FIGURES = (("kang_2023", "figures1-2-mlp"), ("kang_2020b", "figures1-2-mlp"), ("kang_2020a", "figures2-3-mlp"))
 MOST = {"pidp_sgd": 192, "pi_dbdp_erm": 192, "perturbed_input": 96, "dp_sgd": 96}
@@ -104,13 +104,17 @@ def _split(members: dict[Key, Member], most: int) -> Iterator[dict[Key, Member]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 when every cell is stored, 1 when time ran out."""
+    """0 when every cell whose data set is here is stored, 1 when time ran out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seconds", type=float, required=True, help="no fleet is begun that would end later")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no fleet is begun that would end later")
+    parser.add_argument("--only-gpu", action="store_true", help="do nothing on a machine without a GPU")
     parser.add_argument("--paper", action="append", help="only this paper's; may be given more than once")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args(arguments)
+    if options.only_gpu and not options.device.startswith("cuda"):
+        print("There is no GPU here: `python -m papers` trains perceptrons one by one, which takes days at this size.")
+        return 0
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_num_threads(1)
     sys.setswitchinterval(1e-4)  # a fleet that waited for the device is not to wait for the others' Python as well
@@ -120,7 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.device.startswith("cuda"):
         work.note(f"The kernel beside PyTorch's steps: {_checked(options.device)}")
     options.out.mkdir(parents=True, exist_ok=True)
-    cells = perceptron_cells([place for place in FIGURES if not options.paper or place[0] in options.paper])
+    asked = perceptron_cells([place for place in FIGURES if not options.paper or place[0] in options.paper])
+    cells = at_hand(asked, work.note)
     with contextlib.closing(Store(options.out)) as store:
         left = run(cells, store, work, version_of(folder_of("papers")))
         if options.device.startswith("cuda"):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from papers.engine.grid import Cell, checked_points
-from papers.engine.library import load
+from papers.engine.library import load, why_absent
 from papers.engine.store import Store
 from papers.shared.accuracy import Wanted
 
@@ -99,6 +99,14 @@ class Together(abc.ABC):
         measure: Any = load(cell.package, cell.paper).figure(cell.figure).measure
         made = checked_points(measure(**cell.asked, trained=trained), str(cell))
         return made, sum(self.seconds[key] for key in used)
+
+
+def at_hand(cells: Sequence[Cell], note: Callable[[str], None] = print) -> list[Cell]:
+    """The cells whose data set is here or can be fetched; of the others, a sentence says why not."""
+    absent = {data: why_absent(data) for data in dict.fromkeys(str(cell.settings["data"]) for cell in cells)}
+    for why in filter(None, absent.values()):
+        note(f"Left out: {why}")
+    return [cell for cell in cells if not absent[str(cell.settings["data"])]]
 
 
 def run(cells: Sequence[Cell], store: Store, work: Together, version: str) -> int:
