@@ -254,7 +254,7 @@ def _time(stands: Stands, quick: Mapping[str, float]) -> str:
 
 
 def _versions(versions: Mapping[str, int]) -> str:
-    named = ", ".join(f"`{name}` ({count} figures)" for name, count in versions.items())
+    named = ", ".join(f"`{name}` ({count} figure{'s' * (count > 1)})" for name, count in versions.items())
     if len(versions) == 1 and not any("dirty" in name for name in versions):
         return f"All rows were made by one state of the code: {named}."
     return f"The rows were made by {len(versions)} states of the code: {named}."
