@@ -1,6 +1,8 @@
 """Kang et al. 2020a read as the paper reads itself: Table 1 with its concessions, and the form of its loss."""
 
+import collections
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,11 +11,25 @@ from scipy.special import expit
 from papers.engine.figure import Size
 from papers.engine.library import load
 from papers.evidence import kang_2020a
+from papers.evidence.exact import shift_epsilon
+from papers.evidence.runs import facts_of
 from papers.kang_2020a import figures
+from papers.pages import kept
 from papers.shared import printed_bounds
+from papers.shared import statements as says
+from papers.shared.accuracy import with_gaps
+from tacit.privacy.accounting import gaussian_mu
+from tacit.privacy.noise import SeededSource
+from tacit.published.data_perturbation import PublishedInput
+from tacit.types import Budget
 
 PAPER = load("papers", "kang_2020a")
 TABLE = PAPER.figure("table1")
+PAGE = (Path(__file__).parents[2] / "docs" / "papers" / "kang_2020a.md").read_text(encoding="utf-8")
+
+
+def rows_of(figure):
+    return [point for *_, points in kept.kept_points(kept.ROWS / "kang_2020a" / f"{figure}.csv") for point in points]
 
 
 def judged(points):
@@ -132,3 +148,45 @@ def test_the_excess_risk_is_below_its_proven_bound(shared, steps):
     power = (1 - strong / (strong + 4 * smooth)) ** steps
     bound = smooth / 2 * sigma**2 * best @ best + math.log(2) * (power + far / 400)
     assert np.mean(gaps) - 2 * np.std(gaps) / 20 <= bound
+
+
+@pytest.mark.parametrize(("n", "epsilon", "c"), [(27_133, 3.7, 154), (42_000, 4.8, 244)])
+def test_the_noise_of_theorem_3_is_far_too_little_at_the_lengths_that_were_run(n, epsilon, c):
+    """200 very small steps of the first box's loss: each as at theta = 0, so the two data sets stay as far apart."""
+    budget, steps, rate = Budget(0.25, n**-1.5), 200, 1e-6
+    plan = PublishedInput(
+        constant=1.0, steps=steps, rate=rate, condition="polyak-lojasiewicz", domain=kang_2020a.DOMAIN
+    ).calibrate(budget, facts_of(n, 1), kang_2020a.STRONG, "paper")
+    mu = kang_2020a.separation(plan, n)
+    assert mu**2 == pytest.approx((n - 1) * 0.25**2 / (steps * math.log(1 / budget.delta)))
+    high, low = (
+        float(plan.run(kang_2020a.problem_of_side(n, side), SeededSource((1,))).weights[0, 0]) for side in (1.0, -1.0)
+    )
+    assert (high - low) == pytest.approx(steps * rate / n, rel=1e-2)
+    assert shift_epsilon(mu, budget.delta) == pytest.approx(epsilon, abs=0.05)
+    assert (mu / gaussian_mu(budget.epsilon, budget.delta)) ** 2 == pytest.approx(c, abs=0.5)
+    for words in (f"{epsilon}", f"{c}"):
+        assert words in PAGE
+
+
+def test_what_the_page_says_of_perceptrons_is_in_the_rows():
+    done = with_gaps(rows_of("figures2-3-mlp"))
+    ours, shared, exact, sampled = figures.OURS, figures.SHARED, figures.EXACT, figures.SAMPLED
+    for mine, other, told in (
+        (ours, exact, "17 of 17 cells, worse in 0"), (ours, sampled, "16 of 17 cells (1 undecided), worse in 0"),
+        (shared, exact, "17 of 18 cells (1 undecided), worse in 0"),
+    ):  # fmt: skip
+        assert told in says.beats(done, "s", mine, (other,)).seen
+    for other in (exact, sampled):
+        assert "18 of 18 cells, worse in 0" in says.beats(done, "s", ours, (other,), y="gap").seen
+    sigma = math.sqrt(200 * math.log(27_133**1.5) / (27_133 * 27_132 * 0.25**2))
+    assert (round(sigma, 3), round(2 / sigma)) == (0.008, 245)
+
+
+def test_in_how_many_cells_of_the_small_sets_the_splits_agree():
+    chosen = collections.defaultdict(list)
+    for p in rows_of("figure4"):
+        if p.get("chosen"):
+            chosen[p["data"], p["method"], p["epsilon"]].append(p["chosen"])
+    split = sum(max(collections.Counter(settings).values()) <= 5 for settings in chosen.values())
+    assert f"in {split} of {len(chosen)} cells no more than 5 of 10 splits agree" in PAGE
