@@ -1,21 +1,44 @@
 """The page of Kang et al. 2023: numbers that it types in (zeta, contributions, noise), and its own statements."""
 
+import csv
+import functools
 import math
+import statistics
 
 import numpy as np
 import pytest
 
 from papers.engine.figure import Size
 from papers.engine.library import load
+from papers.engine.under_way import rows_of
 from papers.kang_2023 import escapes
 from papers.kang_2023.contributions import contributions
-from papers.kang_2023.figures import DELTA, NORM, ROUNDS, SHARE, SPLIT
+from papers.kang_2023.figures import (
+    DELTA,
+    EPSILONS,
+    NORM,
+    OURS,
+    PLAIN,
+    PRETRAINED,
+    ROUND,
+    ROUNDS,
+    SHARE,
+    SPLIT,
+)
 from papers.shared import printed_bounds
+from papers.shared import statements as says
+from papers.shared.accuracy import with_gaps
+from papers.shared.curves import REFERENCE, RIDGE
+from papers.shared.sgd_baselines import ABADI, SMOOTHED
 from tacit import datasets
+from tacit.nn.train import NetworkLoss
 from tacit.privacy import accounting
 from tacit.privacy.events import PoissonGaussian, SubsetGaussian
+from tacit.published import PidpSgd
+from tacit.types import Budget, Facts
 
 ADULT = 27_133
+PAGE = (rows_of("papers").parent / "papers" / "kang_2023.md").read_text(encoding="utf-8")
 
 
 def stored(data):
@@ -82,6 +105,125 @@ def test_the_noise_of_pidp_sgd_beside_our_accounting(epsilon, times):
         lambda scale: SubsetGaussian(clip=1, scale=scale, batch=1, records=ADULT, count=steps), first, delta, 0.1, 100
     )
     assert needed / (math.sqrt(steps * math.log(1 / delta)) / (ADULT * first)) == pytest.approx(times, rel=0.03)
+
+
+@functools.cache
+def perceptrons():
+    """The rows of the perceptrons, with gaps."""
+    numbers = ("epsilon", "accuracy", "loss", "noiseless", "records", "tried")
+    with (rows_of("papers") / "kang_2023" / "figures1-2-mlp.csv").open(encoding="utf-8", newline="") as file:
+        lines = [{k: float(v) if k in numbers and v else v for k, v in line.items()} for line in csv.DictReader(file)]
+    return with_gaps([{**line, "resplit": False} for line in lines])
+
+
+def of(method, data, epsilon, key):
+    """What the rows of one cell have."""
+    place = (method, data, epsilon)
+    return [p[key] for p in perceptrons() if (p["method"], p["data"], p["epsilon"]) == place]
+
+
+def passes(method, data, epsilon):
+    (chosen,) = set(of(method, data, epsilon, "chosen"))
+    return float(chosen.split("passes = ")[1])
+
+
+@pytest.mark.parametrize(
+    ("ours", "y", "better", "worse", "sentence"),
+    [
+        (OURS, "accuracy", (9, 8), (0, 0), "in 9 and 8 of 12 cells, worse in none"),
+        (OURS, "gap", (10, 11), (0, 0), "its gap is smaller in 10 and 11, larger in none"),
+        (ROUND, "accuracy", (7, 7), (0, 0), "In one round it is more accurate in 7 and 7"),
+        (PRETRAINED, "accuracy", (11, 11), (0, 0), "from a pre-trained network in 11 and 11, worse in none"),
+        (PLAIN, "accuracy", (8, 7), (1, 1), "in 8 and 7 of 12 cells, and less in one each"),
+    ],
+)
+def test_perceptrons_that_lead(ours, y, better, worse, sentence):
+    assert sentence in PAGE
+    for other, more, fewer in zip((ABADI, SMOOTHED), better, worse, strict=True):
+        found = says.beats(perceptrons(), "s", ours, (other,), y=y, least=0.5).seen
+        assert f" in {more} of 12 cells" in found
+        assert f"worse in {fewer} " in found
+        if (ours, y) == (OURS, "accuracy"):
+            assert found.split("median lead ")[1].split(")")[0] in PAGE
+
+
+def test_perceptrons_at_small_epsilons():
+    assert "clearly behind nowhere, and ahead on all three sets at 0.1" in PAGE
+    for other in (ABADI, SMOOTHED):
+        assert "worse in 0 " in says.beats(perceptrons(), "s", OURS, (other,)).seen
+        tenth = [p for p in perceptrons() if p["epsilon"] == 0.1]
+        assert " in 3 of 3 cells" in says.beats(tenth, "s", OURS, (other,)).seen
+
+
+def test_perceptrons_with_noise_in_every_step_or_in_few():
+    """c' = 0.1 against c' = 1; in two of the four cells that are better, both are the same algorithm."""
+    assert "With perceptrons c' = 0.1 is more accurate in 4 cells and less in none" in PAGE
+    assert "4 of 12 cells (8 undecided), worse in 0" in says.beats(perceptrons(), "s", OURS, (PLAIN,), least=0.5).seen
+    assert "the gap is smaller in 6 and larger in 1" in PAGE
+    found = says.beats(perceptrons(), "s", OURS, (PLAIN,), y="gap", least=0.5).seen
+    assert "6 of 12 cells (5 undecided), worse in 1" in found
+    for data, lead in (("adult", 0.0080), ("bank_marketing", 0.0114)):
+        assert max(of(OURS, data, 0.5, "noiseless") + of(PLAIN, data, 0.5, "noiseless")) == 0
+        both = [statistics.mean(of(method, data, 0.5, "accuracy")) for method in (OURS, PLAIN)]
+        assert both[0] - both[1] == pytest.approx(lead, abs=5e-5)
+        assert round(100 * lead) == 1
+    assert "differ by about a point only because settings were chosen twice" in PAGE
+    for data, last in (("kddcup99", 0.5), ("adult", 1.0), ("bank_marketing", 1.0)):
+        shares = {epsilon: of(OURS, data, epsilon, "noiseless") for epsilon in EPSILONS}
+        assert max(max(share) for epsilon, share in shares.items() if epsilon <= last) == 0
+        assert min(min(share) for epsilon, share in shares.items() if epsilon > last) > 0.97
+    assert max(p["noiseless"] for p in perceptrons() if p["method"] == PLAIN) == 0
+
+
+@pytest.mark.parametrize(("method", "epsilon", "times"), [(OURS, 0.5, 26), (OURS, 1.0, 13), (PLAIN, 3.0, 29)])
+def test_the_noise_of_perceptrons_beside_our_accounting(method, epsilon, times):
+    """The setting chosen on Adult: what our accounting asks for where G = 1 holds, over the plan's."""
+    local = max(1, round(passes(method, "adult", epsilon) * ADULT / ROUNDS))
+    facts = Facts(
+        records=ADULT, features=13_110, outputs=1, radius=1.0,
+        loss=NetworkLoss(lipschitz=1.0, smoothness=1.0, name="perceptron"),
+    )  # fmt: skip
+    method = PidpSgd(constant=1.0, contribution_constant=0.1, rounds=ROUNDS, local=local, zeta=NORM)
+    plan = method.calibrate(Budget(epsilon, DELTA), facts, RIDGE, "paper")
+    steps = ROUNDS * local
+    needed = _least(
+        lambda scale: SubsetGaussian(clip=1, scale=scale, batch=1, records=ADULT, count=steps), 0.75 * epsilon,
+        DELTA / 2, 0.5, 3,
+    )  # fmt: skip
+    assert needed / plan.scale == pytest.approx(times, rel=0.03)
+    assert f"a {times}th" in PAGE
+
+
+def test_perceptrons_from_the_minimiser_and_their_lengths():
+    at = {epsilon: statistics.mean(of(PRETRAINED, "adult", epsilon, "accuracy")) for epsilon in EPSILONS}
+    assert "from 0.8487 at ε = 2 to 0.8352 at 3" in PAGE
+    assert (at[2.0], at[3.0]) == pytest.approx((0.8487, 0.8352), abs=5e-5)
+    chosen = {e: set(of(PRETRAINED, "adult", e, "chosen")).pop().split(",")[0].split(" = ")[1] for e in EPSILONS}
+    assert [float(chosen[e]) < 0.01 for e in EPSILONS] == [True] * 5 + [False]  # the grid begins at 0.01
+    assert max(of(PRETRAINED, "adult", 3.0, "tried")) == 9  # the grid, and one other length
+    best = max(statistics.mean(of(other, "adult", 0.01, "accuracy")) for other in (ABADI, SMOOTHED))
+    assert "(a pre-trained network by 0.0701)" in PAGE
+    assert at[0.01] - best == pytest.approx(0.0701, abs=5e-5)
+    plain = [next(p for p in perceptrons() if (p["data"], p["method"]) == (d, REFERENCE)) for d in LEAST]
+    assert [round(p["records"] * p["loss"]) for p in plain] == list(LEAST.values())
+    assert "(perceptrons: 47, 8,772 and 4,022)" in PAGE
+    assert "by DP-SGD in 13 of its 18, by DP-LSSGD in 16" in PAGE
+    ends = ("epochs = 30", "passes = 20")
+    longest = {
+        method: {
+            (p["data"], p["epsilon"]) for p in perceptrons() if p["method"] == method and p["chosen"].endswith(ends)
+        }
+        for method in (ABADI, SMOOTHED, OURS, PLAIN, ROUND, PRETRAINED)
+    }
+    assert [len(longest[method]) for method in (ABADI, SMOOTHED, OURS)] == [13, 16, 10]
+    assert sum(len(cells) for cells in longest.values()) == 58
+    assert "That longest run was chosen in 58 of 108 cells" in PAGE
+    for method in (ABADI, SMOOTHED):  # all cells from 1/2 on
+        assert {(data, epsilon) for data in LEAST for epsilon in EPSILONS[2:]} <= longest[method]
+
+
+LEAST = {"kddcup99": 47, "adult": 8772, "bank_marketing": 4022}
+"""n times the least mean loss of perceptrons."""
 
 
 def test_theorem_3_with_the_least_losses_of_the_sets():
