@@ -71,8 +71,8 @@ NETWORK = (
     *sgd_baselines.NETWORK,
 )  # fmt: skip
 ABOUT = (
-    "60/20/20 split; seeds change the noise only. c = 1, delta = 0.001, T_local = 10, rows of norm 1 by public bounds, "
-    "batches of sqrt(n) in Algorithm 1, which starts at random. The paper chooses T and the step size by "
+    "60/20/20 split; seeds change the noise only. c = 1, delta = 0.001, T_local = 10, rows of norm at most 1 by public "
+    "bounds, batches of sqrt(n) in Algorithm 1, which starts at random. The paper chooses T and the step size by "
     "cross-validation. So here: every method tries as many settings, and the mean accuracy of 3 noisy fits on "
     "validation records chooses (the loss where accuracies are equal), at no charge; where the best lies at the edge "
     "of a grid, the grid is extended, by at most 16 settings. What is called 'not tuned' is ours as it comes. 5 seeds. "
@@ -83,11 +83,12 @@ LINEAR_ABOUT = (
     "one and ten, ten times that where it is better; "
     "DP-SGD: 50 and 500 batches); Wu et al.: 4 regularisers by 1 and 10 passes, the step size being its theorem's. "
     "lambda = 0.001 for all others. Line 9 of Algorithm 2 is run as printed (the Euclidean norm of m ratios) and "
-    "element by element; and with theorem 3's step 1/L and T = n, a curve of its own. Added: individual accounting "
-    "(the proven form of the idea), noisy gradient descent, our default."
+    "element by element; and, a curve of its own, with theorem 3's step 1/L and T = n, which is ours (the theorem's T "
+    "is of the order of a logarithm). Added: individual accounting (the proven form of the idea), noisy gradient "
+    "descent, our default."
 )
 SMALL_ABOUT = LINEAR_ABOUT.replace("seeds change the noise only", "a split a seed").replace("5 seeds", "10 seeds") + (
-    "Each split has a choice of its own, and methods are compared within splits, since small sets differ more by them "
+    " Each split has a choice of its own, and methods are compared within splits, since small sets differ more by them "
     "than by the noise; on Iris one test record is 0.033. Iris: virginica against the rest, since the algorithm has "
     "two classes."
 )
