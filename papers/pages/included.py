@@ -21,11 +21,9 @@ from papers.shared.statements import BY_ACCURACY
 OURS = "Not in the paper"
 MARKS = {True: "Seen. ", False: "Not seen. ", None: "Cannot tell. "}
 LINES = {
-    "proven": "solid lines have a proven guarantee",
-    "refuted": "dashed ones have a refuted one",
-    "claimed": "lines of dashes and dots have one that is claimed",
-    None: "grey dots have none",
-}
+    "proven": "solid is proven", "claimed": "dashes and dots are claimed", "refuted": "dashes are refuted",
+    None: "grey dots have no privacy",
+}  # fmt: skip
 """How a picture draws what a guarantee is."""
 Judged = tuple[Stand, Finding]
 Stands = Mapping[str, Sequence[Stand]]
@@ -114,8 +112,8 @@ def _picture(excerpt: Excerpt, panel: Panel, stands: Mapping[str, Stand]) -> str
     statuses = {line.status for line in panel.lines}
     lines = ", ".join(words for status, words in LINES.items() if status in statuses)
     words = (
-        f"{excerpt.caption}{_unless_whole(stands[excerpt.figure])}. {lines[:1].upper()}{lines[1:]}; a band is a 95% "
-        f"interval.{_aside(excerpt)}"
+        f"{excerpt.caption}{_unless_whole(stands[excerpt.figure])}. The line shows the guarantee: {lines}; a band is a "
+        f"95% interval.{_aside(excerpt)}"
     )
     return f"![{plain(excerpt.caption)}]({excerpt.file})\n\n*{plain(words)}*"
 
