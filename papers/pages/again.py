@@ -2,7 +2,8 @@
 
 Rows name the state of the code that made them, and code goes on. Cells are drawn at random from those that took a core
 at most so many seconds, measured again, and compared with what is kept, number by number. Times and memory that a
-figure measures differ every time, so figures of costs are left out, and so are cells that a GPU trained.
+figure measures differ every time, so figures of costs are left out; so are cells that a GPU trained, and those of
+:mod:`papers.kang_2020b.walks`, whose choices and noise are those of the fits beside them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from papers.engine import workers
 from papers.engine.figure import Size
 from papers.engine.grid import Cell, grid
 from papers.engine.progress import side_by_side
+from papers.kang_2020b.walks import walk_cells
 from papers.pages.kept import ROWS, all_papers, kept_points
 
 TIMED = ("costs",)
@@ -30,6 +32,7 @@ ELSEWHERE = 1e-9
 
 def candidates(most: float) -> Iterator[tuple[Cell, list[dict[str, Any]]]]:
     """Cells with kept points that a core can measure again in so many seconds."""
+    together = {cell.key for cell in walk_cells()}
     for paper in all_papers():
         for figure in paper.figures:
             table = ROWS / paper.name / f"{figure.name}.csv"
@@ -39,8 +42,9 @@ def candidates(most: float) -> Iterator[tuple[Cell, list[dict[str, Any]]]]:
             found = kept_points(table)
             shared = set(side_by_side([seconds for _, seconds, _ in found]))
             for key, seconds, points in found:
-                if key in cells and seconds <= most and seconds not in shared:
-                    yield cells[key], points
+                cell = cells.get(key)
+                if cell and seconds <= most and seconds not in shared and cell.key not in together:
+                    yield cell, points
 
 
 def same(kept: Any, now: Any) -> bool:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from papers.kang_2020b import walks
 from papers.pages import again
 
 
@@ -30,6 +31,7 @@ def test_cells_that_are_timed_or_that_a_gpu_trained_are_not_asked():
     assert len(offered) > 50
     assert not any(cell.figure == "costs" for cell in offered)
     assert not any((cell.paper, cell.figure) == ("wang_2020", "figure5") for cell in offered)
+    assert not {cell.key for cell in offered} & {cell.key for cell in walks.walk_cells()}
 
 
 def test_a_kept_cell_is_found_again(monkeypatch, capsys):
