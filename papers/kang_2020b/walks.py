@@ -32,7 +32,7 @@ from papers.engine.versions import version_of
 from papers.kang_2020b.figures import ELEMENTS, OURS
 from papers.shared.accuracy import Fitted, Part, parts
 from papers.shared.curves import LAMBDA
-from papers.shared.together import Key, Measured, Place, Together, at_hand, run, seed_of
+from papers.shared.together import Key, Measured, Place, Together, at_hand, fits_file, run, seed_of
 from tacit import RefutedWarning
 from tacit.estimators.base import INTERCEPT
 from tacit.influence.linear import Influence
@@ -163,8 +163,8 @@ class Walks(Together):
                 return False
             ground = _ground(place, next(iter(wanted.values())))
             plans = {key: _planned(model, ground) for key, model in wanted.items()}
-            for rounds in dict.fromkeys(plan.rounds for plan, _ in plans.values()):
-                mine = [key for key, (plan, _) in plans.items() if plan.rounds == rounds]
+            for length in dict.fromkeys((plan.rounds, plan.local) for plan, _ in plans.values()):
+                mine = [key for key, (plan, _) in plans.items() if (plan.rounds, plan.local) == length]
                 self._walk(ground, place, {key: plans[key] for key in mine})
         return True
 
@@ -208,12 +208,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", action="append", help="only these data sets")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
-    work = Walks(began + options.seconds, functools.partial(_note, began), options.out / "fits.json")
+    began, version = time.monotonic(), version_of(folder_of("papers"))
+    work = Walks(began + options.seconds, functools.partial(_note, began), fits_file(options.out, version))
     asked = [cell for cell in walk_cells() if not options.data or cell.settings["data"] in options.data]
     cells = at_hand(asked, work.note)
     with contextlib.closing(Store(options.out)) as store:
-        return int(run(cells, store, work, version_of(folder_of("papers"))) > 0)
+        return int(run(cells, store, work, version) > 0)
 
 
 def _note(began: float, text: str) -> None:

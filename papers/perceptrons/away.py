@@ -27,7 +27,7 @@ from papers.engine.store import Store
 from papers.engine.versions import version_of
 from papers.perceptrons.fleet import Member, Yard, member
 from papers.shared.accuracy import parts
-from papers.shared.together import Key, Place, Together, at_hand, run, seed_of
+from papers.shared.together import Key, Place, Together, at_hand, fits_file, run, seed_of
 
 FIGURES = (("kang_2023", "figures1-2-mlp"), ("kang_2020b", "figures1-2-mlp"), ("kang_2020a", "figures2-3-mlp"))
 MOST = {"pidp_sgd": 192, "pi_dbdp_erm": 192, "perturbed_input": 96, "dp_sgd": 96}
@@ -118,16 +118,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_num_threads(1)
     sys.setswitchinterval(1e-4)  # a fleet that waited for the device is not to wait for the others' Python as well
-    began = time.monotonic()
+    began, version = time.monotonic(), version_of(folder_of("papers"))
     clock = functools.partial(_note, began)
-    work = Work(options.device, began + options.seconds, clock, options.out / "fits.json")
+    work = Work(options.device, began + options.seconds, clock, fits_file(options.out, version))
     if options.device.startswith("cuda"):
         work.note(f"The kernel beside PyTorch's steps: {_checked(options.device)}")
     options.out.mkdir(parents=True, exist_ok=True)
     asked = perceptron_cells([place for place in FIGURES if not options.paper or place[0] in options.paper])
     cells = at_hand(asked, work.note)
     with contextlib.closing(Store(options.out)) as store:
-        left = run(cells, store, work, version_of(folder_of("papers")))
+        left = run(cells, store, work, version)
         if options.device.startswith("cuda"):
             for place in FIGURES:
                 store.share_seconds([cell for cell in cells if (cell.paper, cell.figure) == place])

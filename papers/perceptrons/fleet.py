@@ -32,6 +32,7 @@ from tacit.types import Budget, Facts
 Part = tuple[np.ndarray, np.ndarray]
 LEAST_CHANCE = 1e-300
 """A record's probability is at least this in a mean loss, as in :func:`papers.shared.accuracy.mean_loss`."""
+_BUILDING = threading.Lock()
 BLOCK = 4096
 """Records scored at a time."""
 
@@ -93,7 +94,8 @@ class Yard:
 
     def start(self, model: Any, pretrained: bool) -> torch.Tensor:
         """The library's own first weights for this seed, or its near minimiser from there."""
-        network = model._build(source_from(model.random_state))
+        with _BUILDING:  # by way of PyTorch's own stream, which all threads share
+            network = model._build(source_from(model.random_state))
         if not pretrained:
             return parameters_to_vector(network.parameters()).detach().double()
         with self._minimising:

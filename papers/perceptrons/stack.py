@@ -83,8 +83,12 @@ class Stack:
         square = at.inner.square().sum(2) * (x.square().sum(2) + 1)
         square += at.error.square().sum(2) * (at.hidden.square().sum(2) + 1)
         norms = square.sqrt()
-        shares = torch.where(torch.isfinite(norms), clip / torch.maximum(norms, clip), torch.zeros_like(norms))
-        return self.weighted_sum(at, x, shares * taken)
+        finite = torch.isfinite(norms)
+        shares = torch.where(finite, clip / torch.maximum(norms, clip), torch.zeros_like(norms))
+        x, hidden, error, inner = (
+            torch.where(finite[:, :, None], part, torch.zeros_like(part)) for part in (x, at.hidden, at.error, at.inner)
+        )
+        return self.weighted_sum(Passes(hidden, at.scores, error, at.back, inner), x, shares * taken)
 
     def hessian(self, x: torch.Tensor, y: torch.Tensor) -> Hessian:
         """That of the records' mean loss, without the regulariser."""

@@ -21,6 +21,7 @@ from papers.engine.grid import Cell, checked_points
 from papers.engine.library import load, why_absent
 from papers.engine.store import Store
 from papers.shared.accuracy import Wanted
+from tacit.checks import check
 
 EVERY = 15.0
 """Seconds after which fits are written down."""
@@ -86,6 +87,9 @@ class Together(abc.ABC):
 
     def points(self, cell: Cell) -> tuple[str, float]:
         """The points of a cell as JSON and the seconds of its fits; or Missing is raised."""
+        check(
+            not cell.settings.get("resplit"), "Fits are told apart by setting and seed, and here each seed has a split."
+        )
         used: set[Key] = set()
 
         def trained(wanted: Sequence[Wanted], make: Callable[..., Any]) -> list[Measured]:
@@ -138,6 +142,11 @@ def run(cells: Sequence[Cell], store: Store, work: Together, version: str) -> in
         work.seconds.update({key: share * work.seconds[key] for key in new})
         work.save()
     return len(left)
+
+
+def fits_file(folder: Path, version: str) -> Path:
+    """Where the fits of this state of the code are kept: those of another are not taken for its own."""
+    return folder / f"fits-{version}.json"
 
 
 def seed_of(keys: Iterable[Key]) -> int:

@@ -1,5 +1,6 @@
 """Three papers' algorithms on a perceptron: derivatives against autograd, the printed noise, refusals, the claim."""
 
+import itertools
 import math
 import warnings
 from dataclasses import replace
@@ -406,3 +407,19 @@ def test_errors_say_what_to_change(settings, message, rng):
     model = PublishedMLPClassifier(**{"method": "pidp-sgd", **SMALL, **settings})
     with pytest.raises(ValueError, match=message):
         model.fit(*blobs(rng))
+
+
+def test_decisions_of_a_long_round_are_those_of_its_first_weights(rng, monkeypatch):
+    """A round in several stretches: every influence is asked before the first step of the round."""
+    from tacit.published import pidp_sgd
+
+    x, y = blobs(rng)
+    calls = []
+    step, gradients = Perceptron.step, Perceptron.gradients
+    monkeypatch.setattr(pidp_sgd, "TOGETHER", 5)
+    monkeypatch.setattr(Perceptron, "step", lambda self, *rest: calls.append("step") or step(self, *rest))
+    monkeypatch.setattr(Perceptron, "gradients", lambda self, picks: calls.append("asked") or gradients(self, picks))
+    quietly(PublishedMLPClassifier("pidp-sgd", 1.0, **{**SMALL, "steps": None}, rounds=2, local=12), x, y)
+    runs = [name for name, _ in itertools.groupby(calls)]
+    assert runs == ["asked", "step", "asked", "step"]
+    assert calls.count("step") == 24

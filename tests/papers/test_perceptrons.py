@@ -151,6 +151,55 @@ def test_networks_that_can_never_be_quiet_are_known_before():
     assert bool((some[:2] < none[:2]).all())
 
 
+def test_decisions_are_those_of_the_rounds_first_weights(rng, monkeypatch):
+    """Two stretches of a round, and steps that move the weights far: lines 7 to 10 with the library's influences.
+
+    The inverse Hessian is exact here, E is not small, and a step is quiet where its chance is above one half.
+    """
+    singles, stack, given = side_by_side(rng)
+    for single in singles:
+        single.settings = Settings(regularization=RIDGE, curvature_records=N, rank=1000, damping=0.01)
+    model = published("pidp-sgd", 1.0, rounds=2, local=12, step=0.1, rank=1000, curvature_records=N, random_state=0)
+    plan = member(model, (N, D)).plan
+    object.__setattr__(plan, "error", 0.002)
+    object.__setattr__(plan, "contribution_scale", 0.01)
+    object.__setattr__(plan, "threshold", 0.06 / plan.ratio)
+    walks, firsts = [], []
+
+    def far(stack, records, walk, noise):
+        if len(walks) % 2 == 0:  # the first stretch of a round
+            firsts.append(stack.flat.clone())
+        walks.append(walk)
+        stack.flat += 0.5
+
+    monkeypatch.setattr(algorithms, "walk", far)
+    monkeypatch.setattr(algorithms, "TOGETHER", 7)
+    noise = noise_of(4)
+    monkeypatch.setattr(Noise, "uniform", lambda self, *shape: torch.full(shape, 0.5, dtype=torch.float64))
+    algorithms.pidp_sgd(stack, given, [plan] * 3, model, noise)
+    assert [walk.picks.shape[1] for walk in walks] == [7, 5, 7, 5]
+    answers = set()
+    for number, walk in enumerate(walks):
+        for i, single in enumerate(singles):
+            single.flat[:] = firsts[number // 2][i].numpy()
+            own = single.influence(SeededSource((1,)))(walk.picks[i].numpy()) + plan.error
+            chance = algorithms.quiet_chance(
+                torch.from_numpy(own)[None], torch.tensor([0.01]).double(), torch.tensor([0.06]).double()
+            )
+            assert walk.quiet[i].tolist() == (chance[0] > 0.5).tolist()
+            answers |= set(walk.quiet[i].tolist())
+    assert answers == {True, False}
+
+
+def test_a_record_whose_gradient_is_not_finite_counts_as_zero(rng):
+    _, stack, given = side_by_side(rng)
+    x, y = given.x[:4].expand(3, -1, -1).clone(), given.y[:4].expand(3, -1)
+    clip, taken = torch.ones(3, 1).double(), torch.ones(3, 4).double()
+    without = stack.clipped_sum(x[:, 1:], y[:, 1:], taken[:, 1:], clip)
+    x[:, 0, 0] = math.inf
+    torch.testing.assert_close(stack.clipped_sum(x.nan_to_num(posinf=math.nan), y, taken, clip), without)
+
+
 @pytest.mark.parametrize("test", ["norm", "elements"])
 def test_line_nine_is_the_librarys(test, rng):
     moves, weights = 0.2 * rng.normal(size=(2, 50, 4)), 1 + rng.uniform(size=(2, 4))

@@ -63,12 +63,17 @@ class PidpSgdPlan(Plan):
         chunk, block = (TOGETHER, size) if model.together else (CHUNK, BLOCK)
         for _ in range(self.rounds):  # line 3
             influence = model.influence(source)  # line 4
-            for start in range(0, self.local, TOGETHER):
-                picks = picks_of(source, model.count, min(TOGETHER, self.local - start))  # line 6
-                # Lines 7 to 10 ask for theta_r^(g), lines 11 and 14 for theta_t^(l): decisions first, then steps.
+            # Lines 7 to 10 ask for theta_r^(g), lines 11 and 14 for theta_t^(l): all decisions first, then the steps.
+            stretches = [
+                picks_of(source, model.count, min(TOGETHER, self.local - start))  # line 6
+                for start in range(0, self.local, TOGETHER)
+            ]
+            decisions = []
+            for picks in stretches:
                 parts = (picks[first : first + chunk] for first in range(0, len(picks), chunk))
                 own = (influence(part) + self.error for part in parts)  # line 7
-                quiet = np.concatenate([self.small(part, source, block) for part in own]) | (self.scale == 0)  # 8 to 10
+                decisions.append(np.concatenate([self.small(part, source, block) for part in own]) | (self.scale == 0))
+            for picks, quiet in zip(stretches, decisions, strict=True):
                 rows, labels = model.rows(picks), model.labels[picks]
                 for t, normal in enumerate(normal_rows(model, quiet, size, source)):
                     noise = None if normal is None else self.scale * normal  # line 13
