@@ -107,7 +107,7 @@ def check_classification(points, expected):
         holds = _slightly(together, limits)
         found.append(Finding(
             asked(kind, f"When n is small Input is slightly below Obj-Gauss {_how_slightly(limits)} ({place})."),
-            holds or (None if kind == "paper" else holds),  # the ball is ours: it may show what is said, not refute it
+            holds or None,  # the ball is ours: it may show what is said, not refute it
             words + ("" if holds else " The ball, 10 here, is ours and moves this: see figure2-ball."),
         ))  # fmt: skip
     return found

@@ -202,12 +202,12 @@ def check_curves(curves: Sequence[Curve], points: Sequence[Point], expected: Map
             says.alike(few, f"{said['near']} ({ours})", FIRST, (ours,)),
             says.behind(done, f"{said['small']} ({ours})", ours, (FIRST,), below=SMALL_EPSILON),
             says.gains(done, f"{said['grows']} ({ours})", ours, (FIRST,)),
-            says.vanishes(done, f"{said['gap_zero']} ({ours})", ours),
+            says.vanishes(done, f"{said['gap_zero']} ({ours})", ours, curves),
         ]
     return [
         *found,
         says.follows(done, said["gap_falls"], (FIRST, *readings, *OTHERS), y="gap"),
-        says.fluctuates(done, said["fluctuates"], SMOOTHED),
+        says.fluctuates(done, said["fluctuates"], SMOOTHED, some=True),
         *(says.proven_price(done, ours) for ours in readings),
         says.chances(done, curves),
     ]

@@ -183,7 +183,7 @@ def check_curves(curves: Sequence[Curve], points: Sequence[Point], expected: Map
             says.gains(done, f"{said['grows']} ({ours})", ours, OTHERS),
             escapes.near(done, f"{said['near']} ({ours})", ours, OTHERS, below=0.1),
             says.behind(done, f"{said['small']} ({ours})", ours, OTHERS, below=0.1),
-            says.vanishes(done, f"{said['gap_zero']} ({ours})", ours),
+            says.vanishes(done, f"{said['gap_zero']} ({ours})", ours, curves),
             escapes.more_escape(done, f"{said['escape']} ({ours})", ours),
             escapes.never_fewer(done, f"{said['looser']} ({ours})", ours),
         ]

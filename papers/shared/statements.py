@@ -141,42 +141,67 @@ def behind(points: Sequence[Point], statement: str, ours: str, others: Sequence[
     )  # fmt: skip
 
 
-def vanishes(points: Sequence[Point], statement: str, ours: str) -> Finding:
-    """Is there a set on which ours has a gap of at most ``ZERO`` at the largest epsilon?"""
+def vanishes(points: Sequence[Point], statement: str, ours: str, curves: Sequence[Curve] = ()) -> Finding:
+    """Is there a set on which ours has a gap of at most ``ZERO`` at the largest epsilon?
+
+    Where the figure's ``curves`` are given, a larger gap of the longest run that they allow decides nothing: that limit
+    is ours.
+    """
+    asked = f"{statement} (taken as: at most {ZERO:g} at the largest epsilon)"
     last = dict(cells(points, ours))  # in order of epsilon, so the largest stays
     ends = {data: _values(points, "gap", ours, data, high) for data, high in last.items()}
     gaps = {data: mean(values) for data, values in ends.items() if values}
     if not gaps:
-        return Finding(statement, None, "No gap was measured.")
-    small = Count.of(_below(gap, ZERO) for gap in gaps.values())
-    surely = (_below(mean(ends[data], _strict(len(gaps))), ZERO) for data in gaps)
+        return Finding(asked, None, "No gap was measured.")
+    held = _held([p for p in points if p["method"] == ours], curves)
+    limited = {data for (_, data, epsilon, _), longest in held.items() if longest and epsilon == last[data]}
+    answers = {data: _below(gap, ZERO) for data, gap in gaps.items()}
+    small = Count.of(None if data in limited and not answer else answer for data, answer in answers.items())
+    found = _one(small, (_below(mean(ends[data], _strict(len(gaps))), ZERO) for data in gaps))
     words = ", ".join(f"{data} {gap.mean:.4f}" for data, gap in gaps.items())
-    return Finding(statement, _one(small, surely), f"Gap of {ours} at the largest epsilon: {words}.{_aside('gap')}")
+    lengths = {f"{a.highest:g} {a.name}" for c in curves if c.label == ours for a in c.axes if math.isfinite(a.highest)}
+    why = (
+        f" Runs end at {' or '.join(sorted(lengths))}, which is our limit, and {sum(held.values())} of {len(held)} "
+        "choices lie at it."
+    )
+    return Finding(
+        asked, found,
+        f"Gap of {ours} at the largest epsilon: {words}.{_aside('gap')}{why if limited and found is None else ''}",
+    )  # fmt: skip
 
 
-def fluctuates(points: Sequence[Point], statement: str, method: str, y: str = "accuracy") -> Finding:
-    """On most sets, do single runs at some epsilon differ by more than ``ALMOST`` (the standard deviation over seeds)?
+def fluctuates(
+    points: Sequence[Point], statement: str, method: str, y: str = "accuracy", some: bool = False
+) -> Finding:
+    """On most sets (or on ``some``), do single runs at some epsilon have a standard deviation of more than ``ALMOST``?
 
     That is what makes a curve of single runs jump. A curve of means over the same seeds at every epsilon does not: a
     model that is all noise has the same accuracy at each. Where every seed has a split of its own, the deviation also
     has to be above that of the model without privacy, which is the splits'.
     """
-    words, answers = [], []
-    for data, _, _ in _ends(points, method):
+    words, answers, apart = [], [], False
+    where = "some data set" if some else "most data sets"
+    asked = f"{statement} (taken as: on {where} a standard deviation over runs of more than {ALMOST:g} at some epsilon)"
+    ends = _ends(points, method)
+    for data, _, _ in ends:
         epsilons = [epsilon for name, epsilon in cells(points, method) if name == data]
         runs = [_values(points, y, method, data, epsilon) for epsilon in epsilons]
         plain = _values(points, y, REFERENCE, data, epsilons[0])
         limit = max(ALMOST, deviation(plain).mean) if len(plain) > 1 else ALMOST
+        apart = apart or limit > ALMOST
         wide = Count.of(deviation(values).above(limit) for values in runs if values)
-        surely = (deviation(values, _strict(len(runs))).above(limit) for values in runs if values)
+        tries = len(runs) * (len(ends) if some else 1)
+        surely = (deviation(values, _strict(tries)).above(limit) for values in runs if values)
         answers.append(_one(wide, surely))
         most = max(deviation(values).mean for values in runs if values)
         words.append(f"{data} at {wide.told('epsilons')}, at most {most:.4g}")
     if not words:
-        return Finding(statement, None, "Fewer than two epsilons were measured.")
+        return Finding(asked, None, "Fewer than two epsilons were measured.")
+    found, splits = Count.of(answers), " and above that of the model without privacy" if apart else ""
     return Finding(
-        statement, Count.of(answers).more_than(MOST),
-        f"The {y} of one run of {method} has a standard deviation above {ALMOST:g}: {'; '.join(words)}.{_aside(y)}",
+        asked, found.any if some else found.more_than(MOST),
+        f"The {y} of one run of {method} has a standard deviation above {ALMOST:g}{splits}: "
+        f"{'; '.join(words)}.{_aside(y)}",
     )  # fmt: skip
 
 
@@ -192,11 +217,12 @@ def proven_price(points: Sequence[Point], ours: str, y: str = "accuracy") -> Fin
         return Finding(statement, None, "No method with a proof was measured at the same epsilons.")
     near = Count.of((-lead).above(-ALMOST) for lead in known.values())
     better = Count.of(lead.above(0) for lead in known.values())
+    worse = Count.of((-lead).above(0) for lead in known.values())  # a tie is neither
     (data, epsilon), lead = max(known.items(), key=lambda pair: pair[1].mean)
     return Finding(
         statement, near.all,
         f"In {near.told('cells')}. The {y} of {ours} is better than the best of them in {better.yes}, worse in "
-        f"{better.no}; its largest lead is {_words(lead)}, {data} at epsilon = {epsilon:g}.{_aside(y)}",
+        f"{worse.yes}; its largest lead is {_words(lead)}, {data} at epsilon = {epsilon:g}.{_aside(y)}",
     )  # fmt: skip
 
 
@@ -226,25 +252,35 @@ def chances(points: Sequence[Point], curves: Sequence[Curve] = ()) -> Finding:
 
 def _longest(tuned: Sequence[Point], curves: Sequence[Curve]) -> tuple[int, str]:
     """How many choices are the longest run allowed, and that in words; a choice a cell, or a split."""
-    ends = {c.label: {f"{a.name} = {a.highest:g}" for a in c.axes if math.isfinite(a.highest)} for c in curves}
-    limited = {method: values for method, values in ends.items() if values}
-    chosen = {
-        (p["method"], p["data"], p["epsilon"], p.get("seed") if p.get("resplit") else 0): set(p["chosen"].split(", "))
-        for p in tuned
-        if p["method"] in limited
-    }
-    if not chosen:
+    held = _held(tuned, curves)
+    if not held:
         return 0, ""
-    by_method = {
-        method: sum(bool(setting & values) for (name, *_), setting in chosen.items() if name == method)
-        for method, values in limited.items()
-    }
+    by_method = {c.label: sum(at for (name, *_), at in held.items() if name == c.label) for c in curves}
     found = [
-        f"{method}, {' or '.join(sorted(limited[method]))}: {count}" for method, count in by_method.items() if count
+        f"{curve.label}, {' or '.join(sorted(_limits(curve)))}: {by_method[curve.label]}"
+        for curve in curves
+        if by_method[curve.label]
     ]
     total = sum(by_method.values())
     named = f" ({'; '.join(found)})" if found else ""
-    return total, f"; at the longest run allowed: {total} of {len(chosen)} choices{named}"
+    return total, f"; at the longest run allowed: {total} of {len(held)} choices{named}"
+
+
+def _held(tuned: Sequence[Point], curves: Sequence[Curve]) -> dict[tuple[str, str, float, int], bool]:
+    """Whether a choice (method, data set, epsilon, split) is the longest run, for the curves that limit it."""
+    limits = {curve.label: values for curve in curves if (values := _limits(curve))}
+    return {
+        (p["method"], p["data"], p["epsilon"], p.get("seed", 0) if p.get("resplit") else 0): not limits[
+            p["method"]
+        ].isdisjoint(p["chosen"].split(", "))
+        for p in tuned
+        if p["method"] in limits and p.get("chosen")
+    }
+
+
+def _limits(curve: Curve) -> set[str]:
+    """The longest runs that a curve allows, as choices name them."""
+    return {f"{axis.name} = {axis.highest:g}" for axis in curve.axes if math.isfinite(axis.highest)}
 
 
 def _aside(y: str) -> str:

@@ -171,7 +171,8 @@ def check_sweep(points, expected):
     down = {s: falls(loud, smoothing=s, **where) for s in sigmas}
     steadier = difference(down[sigmas[0]], down[sigmas[-1]])
     found.append(Finding(
-        "Training is more stable the larger σ is.", steadier.above() if enough else None,
+        f"Training is more stable the larger σ is (taken as: σ = {sigmas[-1]:g} falls less than σ = {sigmas[0]:g}).",
+        steadier.above() if enough else None,
         "Points from the best epoch to the last before the learning rate falls: "
         + ", ".join(f"{sum(d.values()) / len(d):.2f} (σ = {s:g})" for s, d in down.items())
         + f"; smallest against largest σ {steadier}. "
@@ -214,7 +215,7 @@ def _moves(swings_of):
 
 
 def _gains(points, words, target, claimed, enough):
-    """DP-LSSGD against DP-SGD, by how much, and DP-LSAdam against DP-LSSGD, at one epsilon."""
+    """DP-LSSGD against DP-SGD, by how much, and DP-LSAdam against DP-LSSGD and DP-Adam, at one epsilon."""
     methods = {p["method"] for p in points}
     edge = any(p.get("at_edge") for p in points)
     stated = OURS if any(p.get("part") in ("aimed", "chosen") for p in points) else ""  # it chose by the test
@@ -235,5 +236,11 @@ def _gains(points, words, target, claimed, enough):
         seen = compared(points, METHODS[3], METHODS[1])
         yield Finding(
             f"{stated}DP-LSAdam is better still than DP-LSSGD at ε = {target:g} ({words}).",
+            seen.above() if judged else None, f"{seen}.{note}",
+        )  # fmt: skip
+    if {*METHODS[2:]} <= methods:
+        seen = compared(points, *METHODS[:1:-1])
+        yield Finding(
+            f"{OURS}DP-LSAdam is better than DP-Adam at ε = {target:g} ({words}).",
             seen.above() if judged else None, f"{seen}.{note}",
         )  # fmt: skip

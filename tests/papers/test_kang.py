@@ -9,6 +9,8 @@ from papers.engine.library import load
 from papers.shared import printed_bounds
 from papers.shared import statements as says
 from papers.shared.accuracy import with_gaps
+from papers.shared.choosing import Axis
+from papers.shared.curves import Curve
 from tacit import datasets
 
 CURVES = [
@@ -53,7 +55,7 @@ def test_a_tiny_cell_of_every_curve(paper, name):
     assert [len(panel.lines) for panel in panels] == [len(cells), len(cells) - 1]  # accuracy, and gaps to the reference
     assert {line.label: line.status for line in panels[1].lines} == statuses
     if paper == "kang_2020a" and name.endswith("mlp"):
-        assert len(findings) == 4
+        assert len(findings) == 9  # three statements and a check for each reading of the noise, and the choices
     else:
         said = load("papers", paper).expected["curves"]
         missing = {key for key, words in said.items() if not any(f.statement.startswith(words) for f in findings)}
@@ -194,6 +196,7 @@ def test_statements_see_what_is_there_and_what_is_not():
     assert says.fluctuates(both, "s", "ours").holds is False
     assert says.vanishes(line("ours", {0.1: 1.0, 1.0: 0.005}, y="gap"), "s", "ours").holds
     assert says.vanishes(line("ours", {0.1: 0.005, 1.0: 1.0}, y="gap"), "s", "ours").holds is False
+    assert says.vanishes(ours, "s", "ours").statement == "s (taken as: at most 0.01 at the largest epsilon)"
     price = says.proven_price(both, "ours")
     assert price.holds is False
     assert "1 of 2" in price.seen
@@ -201,8 +204,25 @@ def test_statements_see_what_is_there_and_what_is_not():
     assert says.follows(ours[:1], "s", ("ours",)).holds is None
 
 
+def test_a_large_gap_of_the_longest_run_decides_nothing():
+    """The limit is ours; a small gap is seen all the same, and so is a large one of a run that could be longer."""
+    curves = [Curve("ours", None, (Axis("steps", (20, 200), lowest=1, highest=200),))]
+
+    def found(gap, *steps):
+        gaps = line("ours", {0.1: 1.0, 1.0: gap}, y="gap")
+        chosen = dict(zip((0.1, 1.0), steps, strict=True))
+        return says.vanishes([{**p, "chosen": f"steps = {chosen[p['epsilon']]}"} for p in gaps], "s", "ours", curves)
+
+    limited = found(1.0, 20, 200)
+    assert limited.holds is None
+    assert limited.seen.endswith("Runs end at 200 steps, which is our limit, and 1 of 2 choices lie at it.")
+    assert found(0.005, 200, 200).holds
+    assert found(1.0, 200, 20).holds is False
+
+
 def test_a_tie_of_models_that_predict_one_class_is_no_cell():
-    same = line("ours", {0.1: 0.8}, spread=0.0) + line("other", {0.1: 0.8}, spread=0.0)
+    same = line("ours", {0.1: 0.8}, spread=0.0) + line("other", {0.1: 0.8}, "proven", spread=0.0)
+    assert "better than the best of them in 0, worse in 0" in says.proven_price(same, "ours").seen
     assert says.beats(same, "s", "ours", ("other",)).holds is None
     more = same + line("ours", {1.0: 0.9}) + line("other", {1.0: 0.8})
     assert says.beats(more, "s", "ours", ("other",)).seen.count("1 of 1") == 1
@@ -262,6 +282,12 @@ def test_a_model_of_noise_fluctuates_though_equal_seeds_make_its_curve_flat():
     assert says.fluctuates(once, "s", "m").holds  # at one epsilon, on the only set
     still = [p for data in "bc" for p in seeds("m", [0.8] * 6, data)]
     assert says.fluctuates(once + still, "s", "m").holds is False  # on one set of three
+    some = says.fluctuates(once + still, "s", "m", some=True)
+    assert some.holds
+    assert some.statement == (
+        "s (taken as: on some data set a standard deviation over runs of more than 0.02 at some epsilon)"
+    )
+    assert says.fluctuates(still, "s", "m", some=True).holds is False
     splits = seeds("no privacy", noise) + seeds("m", [v - 0.01 for v in noise])
     assert says.fluctuates(splits, "s", "m").holds is None  # no more than the splits do
     gaps = [{**p, "gap": p["accuracy"]} for p in seeds("m", noise)]

@@ -190,3 +190,22 @@ def test_in_how_many_cells_of_the_small_sets_the_splits_agree():
             chosen[p["data"], p["method"], p["epsilon"]].append(p["chosen"])
     split = sum(max(collections.Counter(settings).values()) <= 5 for settings in chosen.values())
     assert f"in {split} of {len(chosen)} cells no more than 5 of 10 splits agree" in PAGE
+
+
+def test_steps_that_are_too_large_go_back_and_forth():
+    """The second example of the erratum on theorems 2 and 4, with its noise: the gaps stay, and (10) goes to 0."""
+    alpha, n, d, strong, epsilon, delta, radius = 1.7, 10**5, 1, 1.0, 1.0, 1e-4, 3.0
+    lipschitz, smooth = 1 + radius, 1.25
+    bound = alpha * (2 * smooth * radius + lipschitz) * lipschitz**3 * d * math.log(1 / delta) / (n * (n - 1))
+    steps = math.ceil(math.log(1 / bound) ** 2)  # T is known up to powers of log(n)
+    sigma = math.sqrt(lipschitz**2 * steps * math.log(1 / delta) / (n * (n - 1) * math.sqrt(strong) * epsilon**2))
+    x, path = 1 + sigma * np.random.default_rng(0).normal(size=n), [0.0]
+    for _ in range(steps):
+        path.append(path[-1] - alpha * (path[-1] - (x * expit(-path[-1] * x)).mean()))
+    assert max(map(abs, path)) <= radius
+    low, high = sorted(path[-2:])
+    gaps = [np.logaddexp(0, -theta) + theta**2 / 2 - 0.593015 for theta in (high, low)]
+    assert (high, low) == pytest.approx((2.712, -1.793), abs=1e-2)
+    assert gaps == pytest.approx([3.15, 2.96], abs=1e-2)
+    assert bound * math.log(n) ** 2 < 2e-4
+    assert "2.712 and −1.793 as n grows, at gaps of 3.15 and 2.96" in PAGE

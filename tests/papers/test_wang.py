@@ -416,7 +416,7 @@ class TestNetworks:
         assert calm.holds is True
         assert "54.00 against" in calm.seen
         assert "moves by 0.00 (σ = 0)" in calm.seen
-        assert found["Training is more stable the larger σ is."].holds is True
+        assert found["Training is more stable the larger σ is (taken as: σ = 3 falls less than σ = 0)."].holds is True
 
     def test_the_defaults(self):
         settings = {"epsilon": 3.0, "optimizer": "sgd", "epochs": 1, "rows": 64, "run": 0}
