@@ -41,8 +41,9 @@ def never_fewer(points: Sequence[Point], statement: str, ours: str) -> Finding:
     changes = {at: difference(curves[at[0]][at[2]], curves[at[0]][at[1]], strict) for at in pairs}
     falls = {at: change for at, change in changes.items() if (-change).above(0)}
     if not falls:
-        held = all(change.low >= 0 for change in changes.values())
-        return Finding(statement, True if held else None, f"No clear fall of {ours} in {len(pairs)} steps of epsilon.")
+        unclear = sum(not change.low >= 0 for change in changes.values())
+        told = f"No clear fall of {ours} in {len(pairs)} steps of epsilon ({unclear} undecided)."
+        return Finding(statement, None if unclear else True, told)
     data, low, high = min(falls, key=lambda at: falls[at].mean)
     shares = [statistics.fmean(curves[data][epsilon]) for epsilon in (low, high)]
     return Finding(

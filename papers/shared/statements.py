@@ -54,11 +54,12 @@ def follows(points: Sequence[Point], statement: str, methods: Sequence[str], y: 
     falls = Count.of((-_signed(_contrast(points, ends, strict), y)).above(0) for ends in curves.values())
     name, worst = min(changes.items(), key=lambda pair: pair[1].mean)
     words = f"; worst is {name}, {_words(worst)}" if worst.mean < 0 else ""
+    level = f" at the level that allows for {len(curves)} curves" if len(curves) > 1 else ""
     holds = False if falls.yes else True if rises.more_than(MOST) else None
     return Finding(
         statement, holds,
         f"From the smallest to the largest epsilon the {y} gets better on {rises.told('curves')} and "
-        f"worse on {falls.yes}{words}.{_aside(y)}",
+        f"worse on {falls.yes}{level}{words}.{_aside(y)}",
     )  # fmt: skip
 
 
@@ -241,17 +242,19 @@ def chances(points: Sequence[Point], curves: Sequence[Curve] = ()) -> Finding:
         return Finding(statement, None, "Nothing was chosen.")
     edges = list(dict.fromkeys(f"{p['method']} on {p['data']} at {p['epsilon']:g}" for p in tuned if not p["inside"]))
     tried, places = [p["tried"] for p in tuned], {(p["method"], p["data"], p["epsilon"]) for p in tuned}
+    inside = {_choice(p): p["inside"] for p in tuned}
+    each = f" of {len(places)} cells ({len(inside) - sum(inside.values())} of {len(inside)} choices)"
     where = f" ({', '.join(edges[:3])}{', ...' * (len(edges) > 3)})" if edges else ""
     longest, words = _longest(tuned, curves) if curves else (None, "; the longest runs were not counted")
     return Finding(
         statement, False if edges or longest else None if longest is None else True,
         f"{min(tried)} to {max(tried)} settings were tried in each of {len(places)} cells; at an edge: "
-        f"{len(edges)}{where}{words}.",
+        f"{len(edges)}{each * (len(inside) > len(places))}{where}{words}.",
     )  # fmt: skip
 
 
 def _longest(tuned: Sequence[Point], curves: Sequence[Curve]) -> tuple[int, str]:
-    """How many choices are the longest run allowed, and that in words; a choice a cell, or a split."""
+    """How many choices are the longest run allowed, up to 1%, and that in words; a choice a cell, or a split."""
     held = _held(tuned, curves)
     if not held:
         return 0, ""
@@ -267,20 +270,30 @@ def _longest(tuned: Sequence[Point], curves: Sequence[Curve]) -> tuple[int, str]
 
 
 def _held(tuned: Sequence[Point], curves: Sequence[Curve]) -> dict[tuple[str, str, float, int], bool]:
-    """Whether a choice (method, data set, epsilon, split) is the longest run, for the curves that limit it."""
-    limits = {curve.label: values for curve in curves if (values := _limits(curve))}
-    return {
-        (p["method"], p["data"], p["epsilon"], p.get("seed", 0) if p.get("resplit") else 0): not limits[
-            p["method"]
-        ].isdisjoint(p["chosen"].split(", "))
-        for p in tuned
-        if p["method"] in limits and p.get("chosen")
-    }
+    """Whether a choice (method, data set, epsilon, split) is the longest run, up to 1%, for curves that limit it."""
+    ends = {c.label: {a.name: a.highest for a in c.axes if math.isfinite(a.highest)} for c in curves}
+    found = {}
+    for p in tuned:
+        limits = ends.get(p["method"])
+        if limits and p.get("chosen"):
+            setting = _setting(p["chosen"])
+            found[_choice(p)] = any(setting.get(axis, 0.0) >= 0.99 * most for axis, most in limits.items())
+    return found
 
 
 def _limits(curve: Curve) -> set[str]:
     """The longest runs that a curve allows, as choices name them."""
     return {f"{axis.name} = {axis.highest:g}" for axis in curve.axes if math.isfinite(axis.highest)}
+
+
+def _choice(point: Point) -> tuple[str, str, float, int]:
+    """What was chosen once: for a cell or, where each seed has a split of its own, for a split."""
+    return point["method"], point["data"], point["epsilon"], point.get("seed", 0) if point.get("resplit") else 0
+
+
+def _setting(words: str) -> dict[str, float]:
+    pairs = (part.split(" = ") for part in words.split(", ") if " = " in part)
+    return {name: float(value) for name, value in pairs}
 
 
 def _aside(y: str) -> str:

@@ -105,6 +105,10 @@ def test_choices_at_the_longest_run_are_counted():
     assert "2 of 2 choices" not in chances(splits, curves).seen
     assert "1 of 2 choices" in chances(splits, curves).seen  # a choice a split
     assert chances([choice("step = 0.1", "free")], curves).holds
+    assert "1 of 1 choices" in chances([choice("step = 0.1, steps = 99")], curves).seen  # up to 1%
+    assert "0 of 1 choices" in chances([choice("step = 0.1, steps = 98")], curves).seen
+    apart = [choice("step = 0.1, steps = 10", seed=s, inside=s > 0, resplit=True) for s in (0, 1, 2)]
+    assert "at an edge: 1 of 1 cells (1 of 3 choices) (m on a at 0.1)" in chances(apart, curves).seen
     assert chances([choice("step = 0.1, steps = 10")]).holds is None  # what is allowed is not known
 
 
