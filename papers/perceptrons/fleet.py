@@ -55,13 +55,14 @@ def member(model: Any, shape: tuple[int, int]) -> Member:
     if isinstance(model, MLPClassifier):
         budget = budget_of(model.epsilon, model.delta, model.adjacency, records)
         found = _priced(model._mechanism(budget, records), budget, records, size)
-        company = ("dp_sgd", found.plan.steps, found.plan.sampler.rate)  # type: ignore[attr-defined]
-        return Member(model, found.plan, found.guarantee.status, company)
+        priced: Any = found.plan
+        return Member(model, priced, found.guarantee.status, ("dp_sgd", priced.steps, priced.sampler.rate))
     rate = METHODS[model.method] if model.step is None else model.step
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tacit.RefutedWarning)  # every point carries its status
         found = model._prepare(records, size, rate, True)
-    plan: Any = replace(found.plan, rate=rate)  # type: ignore[call-arg]
+    plan: Any = found.plan
+    plan = replace(plan, rate=rate)
     names = {
         "pidp-sgd": ("pidp_sgd", "rounds", "local", "pretrained"),
         "pi-dbdp-erm": ("pi_dbdp_erm", "rounds", "local"),

@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 
 from papers.perceptrons.stack import POWERS, TOLERANCE, Stack
-from papers.perceptrons.walking import Noise, Records, Walk, walk_by_steps
+from papers.perceptrons.walking import Noise, Normals, Records, Walk, walk_by_steps
 
 WARPS = 4
 """Of a program: with 8, a step took five times as long on an H200."""
@@ -124,7 +124,7 @@ def _walk(
     tl.store(base + after + 3 * d + 1, one_bias)
 
 
-def launch(stack: Stack, records: Records, plan: Walk, noise: Noise) -> None:
+def launch(stack: Stack, records: Records, plan: Walk, noise: Normals) -> None:
     """Take all steps of the walk, in place, a stretch at a time; one that is all quiet needs no noise on gradients."""
     width = stack.columns if plan.on_rows else stack.flat.shape[1]
     networks, together = len(plan.picks), max(1, HELD // (len(plan.picks) * width))
@@ -140,19 +140,15 @@ def launch(stack: Stack, records: Records, plan: Walk, noise: Noise) -> None:
         )  # fmt: skip
 
 
-class Given(Noise):
-    """Normal numbers that were drawn before: of step t, those at place t."""
+class Given:
+    """Normal numbers that were drawn before: all of them, or those of the next step."""
 
     def __init__(self, drawn: torch.Tensor) -> None:
-        super().__init__(torch.Generator(drawn.device), drawn.device, drawn.dtype)
-        object.__setattr__(self, "left", list(drawn.unbind(1)))
-        object.__setattr__(self, "drawn", drawn)
+        self.drawn, self.steps = drawn, iter(drawn.unbind(1))
 
     def normal(self, *shape: int) -> torch.Tensor:
-        """All of them, or those of the next step."""
-        if len(shape) == 3:
-            return self.drawn  # type: ignore[attr-defined, no-any-return]
-        return self.left.pop(0)  # type: ignore[attr-defined, no-any-return]
+        """All where three numbers are asked for (networks, steps, width)."""
+        return self.drawn if len(shape) == 3 else next(self.steps)
 
 
 def agreement(device: str, columns: int = 100, networks: int = 8, steps: int = 50) -> str:

@@ -6,6 +6,7 @@ Noise is on the gradient (PIDP-SGD) or on the row (PI-DBDP-ERM), where a step is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
@@ -23,6 +24,13 @@ class Records:
     def count(self) -> int:
         """n."""
         return len(self.y)
+
+
+class Normals(Protocol):
+    """Where normal numbers come from."""
+
+    def normal(self, *shape: int) -> torch.Tensor:
+        """Standard normal numbers."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class Walk:
     on_rows: bool
 
 
-def walk(stack: Stack, records: Records, plan: Walk, noise: Noise) -> None:
+def walk(stack: Stack, records: Records, plan: Walk, noise: Normals) -> None:
     """Take all steps, in place."""
     if stack.flat.is_cuda:
         from papers.perceptrons.kernel import launch
@@ -67,7 +75,7 @@ def walk(stack: Stack, records: Records, plan: Walk, noise: Noise) -> None:
         walk_by_steps(stack, records, plan, noise)
 
 
-def walk_by_steps(stack: Stack, records: Records, plan: Walk, noise: Noise) -> None:
+def walk_by_steps(stack: Stack, records: Records, plan: Walk, noise: Normals) -> None:
     """The same with PyTorch, step by step: what the kernel is held to."""
     for t in range(plan.picks.shape[1]):
         x, y, loud = records.x[plan.picks[:, t]], records.y[plan.picks[:, t]], ~plan.quiet[:, t]
