@@ -103,7 +103,8 @@ NETWORK_ABOUT = ABOUT.replace("16 settings", "6 settings") + (
     "for n^2 steps, which leaves nothing of a network: all three have no meaning here. Gradient perturbation is that "
     "over all records and DP-SGD, both priced exactly. L* is a network trained without privacy to convergence, so a "
     "gap can be negative. Many networks are trained side by side on a GPU, in single precision, with first weights "
-    "drawn as the library draws them."
+    "drawn as the library draws them. Threads could mix them up, found after the run and not run again: a fit may have "
+    "started at another seed's weights."
 )
 SMALL_ABOUT = LINEAR_ABOUT.replace("seeds change the noise only", "a split a seed").replace("5 seeds", "10 seeds") + (
     " Each split has a choice of its own, and methods are compared within splits, since small sets differ more by them "

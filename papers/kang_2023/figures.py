@@ -103,7 +103,8 @@ NETWORK_ABOUT = ABOUT.replace("16 settings", "6 settings") + (
     "on no theorem: left out. H^-1 is approximated (the 64 largest curvatures of 4,000 records, damped). lambda = "
     "1e-5, so that the networks are those of L*, which is trained without privacy and without a regulariser, to "
     "convergence; a gap can be negative, as in the paper. Many networks are trained side by side on a GPU, in single "
-    "precision, with first weights drawn as the library draws them."
+    "precision, with first weights drawn as the library draws them. Threads could mix them up, found after the run and "
+    "not run again: a fit may have started at another seed's weights."
 )
 EMPIRICAL, POPULATION = "excess empirical risk", "excess population risk"
 THEOREM, IMPROVED = "DP-SGD, theorems 1 and 3", "PIDP-SGD, theorems 6 and 7"
